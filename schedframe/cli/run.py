@@ -16,6 +16,7 @@ from attrs import define
 from ..cluster.kubernetes import KubernetesCluster
 from ..config import EffectiveConfig, dump_config
 from ..cycle import Scheduler
+from ..cycle.binding.pod_status import write_delayed_nominations
 from ..cycle.tracing import TracingSink
 from ..framework import Registry
 from .commands import write_text
@@ -178,13 +179,19 @@ def _read(scheduler: Scheduler, cluster: KubernetesCluster) -> None:
 
 
 def _finish_binds(scheduler: Scheduler, cluster: KubernetesCluster, grace: float) -> None:
-    """Wait for the binds under way, at most for *grace* seconds; then give them up."""
+    """Wait for binds and status writes under way, at most for *grace* seconds; then give them up.
+
+    The next scheduler reads in their status where pods were going to be.
+    """
     deadline = time.monotonic() + grace
     scheduler.sync()
-    while scheduler.binds_under_way() and time.monotonic() < deadline:
+    writes = scheduler.core.writes
+    write_delayed_nominations(scheduler.core)
+    while (scheduler.binds_under_way() or writes) and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
         scheduler.sync()
     left = scheduler.binds_under_way()
     if left:
         logger.warning("%d binds had no answer within %g s", left, grace)
+    if left or writes:
         cluster.abort()

@@ -162,6 +162,11 @@ class RemoteCluster(ClusterPort, Protocol):
     on_limit_change: Callable[[], None] | None = None
     """To be called when ``binding_limit`` has grown, in any thread; the scheduler sets it."""
 
+    nomination_delay: float = 0.0
+    """Seconds for which the node of a pod that is being bound is not written to its status.
+
+    A write costs a remote cluster a request, and a pod that is bound within that time needs none."""
+
     @property
     def binding_limit(self) -> int:
         """Binds that may be under way at a time."""

@@ -182,12 +182,13 @@ def _executor_for(cluster: ClusterPort) -> Executor:
 
 
 def _limit_binds(core: Core) -> None:
-    """Let writes run on the loop of a remote cluster, and no more binds at a time than it takes."""
+    """Let writes run on the loop of a remote cluster, and no more of them than it takes."""
     cluster, executor = core.cluster, core.executor
     if not isinstance(cluster, RemoteCluster):
         return
     from .runtime.asyncio_executor import AsyncioExecutor
 
+    core.delayed_nominations.delay = cluster.nomination_delay
     core.on_loop = isinstance(executor, AsyncioExecutor) and executor.loop is cluster.loop
     if not executor.inline:
         core.binding_limit = lambda: cluster.binding_limit

@@ -19,6 +19,7 @@ from ..queue import PriorityQueue
 from ..state import Cache, GroupCache, GroupMembers, ObjectStore, Snapshot
 from .binding.api_writes import PodWriteQueue, WrittenStatus
 from .binding.attempt import Attempt, BindingWork
+from .binding.delayed_nominations import DelayedNominations
 from .binding.paused import PausedBindings
 from .events import EventRecorder
 from .metering.meter import Meter
@@ -63,6 +64,7 @@ class Core:
     """By uid, in the order of the writes, see :mod:`.binding.pod_status`; only of pods in ``pending``."""
     expected: set[str] = field(factory=set)
     """Uids of pods in ``pending`` whose status names the node of an attempt under way or rolled back."""
+    delayed_nominations: DelayedNominations = field(factory=DelayedNominations)
     on_loop: bool = False
     """Whether the executor runs coroutines on the loop of the cluster, where its writes need no thread."""
     binding_limit: Callable[[], int] | None = None

@@ -23,6 +23,7 @@ from .binding.attempt import Attempt
 from .binding.bind import resume
 from .binding.failure import handle_failure, requeue_interrupted
 from .binding.permit import PermitDesk
+from .binding.pod_status import write_delayed_nominations
 from .build import build_core, close_frameworks, groups_and_handlers, load, registry_with
 from .core import Core, logger
 from .events import EventRecorder
@@ -212,6 +213,7 @@ class Scheduler:
             self.stop()
             core = self.core
             self._watching.close()
+            write_delayed_nominations(core)
             core.executor.close()
             # What is still to be done, such as the status of a failed binding, is done in this thread.
             core.executor = InlineExecutor()

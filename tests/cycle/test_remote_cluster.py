@@ -329,3 +329,19 @@ def test_a_limit_that_grows_wakes_the_scheduler() -> None:
         finally:
             scheduler.stop()
             thread.join()
+
+
+def test_the_end_writes_where_pods_were_going_to_be(cluster: Remote) -> None:
+    """The next scheduler reads it, and does not put the pod elsewhere."""
+
+    class Waits:
+        @hookimpl
+        def permit(self) -> Status:
+            return Status.wait(1000.0)
+
+    cluster.nomination_delay = 500.0
+    create(cluster, 1)
+    with Scheduler(cluster, plugins={"Waits": Waits()}) as scheduler:
+        scheduler.run_until_idle()
+        assert not cluster.list("Pod")[0].status.nominated_node_name
+    assert cluster.list("Pod")[0].status.nominated_node_name

@@ -23,7 +23,7 @@ from .binder import Binder
 from .client import ApiClient
 from .decoding import Decoder
 from .errors import NOT_FOUND, ApiError, SyncError
-from .events import EventRecorder, Occurrence
+from .events import EventRecorder, Occurrence, reference_to
 from .fence import Fence
 from .kubeconfig import Access, in_cluster_access, load_access
 from .lanes import Lanes
@@ -45,6 +45,9 @@ BINDS_AT_A_TIME: Final = 128
 is decided long before it is sent."""
 LATE_BINDS: Final = 384
 """Binds without an answer for a while that do not count among :data:`BINDS_AT_A_TIME`, at most."""
+NOMINATION_DELAY: Final = 5.0
+"""Seconds after which the status of a pod that is being bound names the node: most pods are bound by then,
+and planners such as the cluster autoscaler look every 10 s."""
 FLUSH_SECONDS: Final = 3.0
 """Seconds in which events that still wait are written when the cluster is closed."""
 
@@ -57,6 +60,7 @@ class ClusterOptions(TypedDict, total=False):
     kinds: tuple[type[ClusterObject], ...]
     sync_timeout: float
     binding_limit: int
+    nomination_delay: float
     fence: Fence | None
 
 
@@ -69,6 +73,7 @@ class KubernetesCluster(RemoteCluster):
     second, and at once, as of ``clientConnection``; a ``qps`` below 0 is no limit. ``kinds``: classes of
     kinds besides those that scheduling reads. ``sync_timeout``: seconds for the first lists of a watch.
     ``binding_limit``: binds under way at a time; the scheduler decides no more pods until some are answered.
+    ``nomination_delay``: seconds that a pod waits in permit or pre_bind until its status names the node.
     """
 
     access: Access
@@ -77,6 +82,7 @@ class KubernetesCluster(RemoteCluster):
     kinds: tuple[type[ClusterObject], ...] = ()
     sync_timeout: float = 120.0
     _binding_limit: int = BINDS_AT_A_TIME
+    nomination_delay: float = NOMINATION_DELAY
     fence: Fence | None = None
     """Until when this replica may write, with leader election; ``None`` for ever."""
     on_limit_change: Callable[[], None] | None = field(default=None, init=False)
@@ -302,17 +308,11 @@ class KubernetesCluster(RemoteCluster):
             self.loop.call_soon_threadsafe(self._record, obj, type, reason, message, action)
 
     def _record(self, obj: Any, type: str, reason: str, message: str, action: str) -> None:
-        regarding = {
-            "apiVersion": getattr(obj, "api_version", "") or obj.API_VERSION,
-            "kind": obj.KIND.rpartition("/")[2],
-            "namespace": obj.namespace,
-            "name": obj.name,
-            "uid": obj.uid,
-            "resourceVersion": obj.metadata.resource_version,
-        }
         controller = obj.spec.scheduler_name if isinstance(obj, Pod) else "default-scheduler"
         self.recorder.record(
-            Occurrence(regarding, type, reason, message, action or "Scheduling", controller, time.time())
+            Occurrence(
+                reference_to(obj), type, reason, message, action or "Scheduling", controller, time.time()
+            )
         )
 
     # ---- the end -----------------------------------------------------------------------------------------

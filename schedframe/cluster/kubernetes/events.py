@@ -76,6 +76,18 @@ class Occurrence:
         )
 
 
+def reference_to(obj: Any) -> dict[str, Any]:
+    """Return the reference to *obj* that an event has."""
+    return {
+        "apiVersion": getattr(obj, "api_version", "") or obj.API_VERSION,
+        "kind": obj.KIND.rpartition("/")[2],
+        "namespace": obj.namespace,
+        "name": obj.name,
+        "uid": obj.uid,
+        "resourceVersion": obj.metadata.resource_version,
+    }
+
+
 @define(eq=False)
 class _Stored:
     """The event on the server that stands for a series."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from functools import partial
 from typing import Final
 
 from ..._checked import unchecked
@@ -70,10 +71,50 @@ def _report(core: Core, pod: Pod, condition: PodCondition, changes: Changes | No
 
 
 def publish_expected_node(core: Core, attempt: Attempt, plugin: str) -> None:
-    """Write the expected node to the pod's status while the pod waits, for other planners of the cluster.
+    """Write the expected node to the pod's status if the pod waits for long, for other planners.
 
-    *plugin* is the first one that the pod waits for: a fault of the write names it.
+    *plugin* is the first one that the pod waits for: a fault of the write names it. A nomination that stands
+    there is replaced at once.
     """
+    pod = core.pending.get(attempt.pod.key)
+    if pod is None or pod.uid != attempt.pod.uid:
+        return
+    delayed = core.delayed_nominations
+    if not delayed.delay or _standing(core, pod).nominated_node_name:
+        _write_expected_node(core, attempt, plugin)
+    else:
+        delayed.add(attempt, plugin, core.clock())
+        _time_nominations(core)
+
+
+def write_delayed_nominations(core: Core) -> None:
+    """Write at once what is kept back, because this scheduler ends and the next one reads it."""
+    for each in core.delayed_nominations.take_all(partial(_is_under_way, core)):
+        _write_expected_node(core, each.attempt, each.plugin)
+
+
+def _time_nominations(core: Core) -> None:
+    """Ask for a call when the first delayed nomination is due. One call for all: each wakes the core."""
+    delayed = core.delayed_nominations
+    deadline = delayed.next_deadline()
+    if deadline is not None and not delayed.is_timed:
+        delayed.is_timed = True
+        core.timers.add(deadline, partial(_write_due_nominations, core))
+
+
+def _write_due_nominations(core: Core) -> None:
+    delayed = core.delayed_nominations
+    delayed.is_timed = False
+    for each in delayed.due(core.clock(), partial(_is_under_way, core)):
+        _write_expected_node(core, each.attempt, each.plugin)
+    _time_nominations(core)
+
+
+def _is_under_way(core: Core, attempt: Attempt) -> bool:
+    return core.binding.get(attempt.pod.uid) is attempt and not attempt.deleted
+
+
+def _write_expected_node(core: Core, attempt: Attempt, plugin: str) -> None:
     pod = core.pending.get(attempt.pod.key)
     if pod is None or pod.uid != attempt.pod.uid:
         return
@@ -140,7 +181,7 @@ def _same_otherwise(old: Pod, new: Pod) -> bool:
 def _changes(core: Core, pod: Pod, condition: PodCondition | None, nomination: str | None) -> Changes | None:
     """Return which of these changes are to be written, given what is stored and what is on its way there."""
     written = core.written.get(pod.uid, ())
-    standing = written[-1] if written else _shown(pod)
+    standing = _standing(core, pod)
     condition = None if condition == standing.condition else condition
     nomination = None if nomination == standing.nominated_node_name else nomination
     if condition is None and nomination is None:
@@ -151,6 +192,12 @@ def _changes(core: Core, pod: Pod, condition: PodCondition | None, nomination: s
     )
     core.written[pod.uid] = (*written[1 - WRITES_KEPT :], status)
     return condition, nomination
+
+
+def _standing(core: Core, pod: Pod) -> WrittenStatus:
+    """Return what is stored of *pod*, or is on its way there."""
+    written = core.written.get(pod.uid)
+    return written[-1] if written else _shown(pod)
 
 
 def _shown(pod: Pod) -> WrittenStatus:

@@ -14,6 +14,7 @@ from schedframe.api import Node
 from schedframe.cluster.kubernetes import KubernetesCluster, backoff
 from schedframe.cluster.kubernetes.credentials import StaticToken
 from schedframe.cluster.kubernetes.decoding import Decoder
+from schedframe.cluster.kubernetes.fence import Fence
 from schedframe.cluster.kubernetes.kubeconfig import Access
 from schedframe.cluster.kubernetes.loop_thread import LoopThread
 from schedframe.cycle.runtime.asyncio_executor import AsyncioExecutor
@@ -94,6 +95,8 @@ class DrivenWorld:
     config: Any = None
     graceful: bool = False
     """Whether evicted pods live on until :meth:`end_pods`."""
+    plugins: Any = None
+    fence: Fence | None = None
     loop: VirtualLoop = field(factory=VirtualLoop, init=False)
     server: ApiServer = field(init=False)
     cluster: KubernetesCluster = field(init=False)
@@ -108,12 +111,13 @@ class DrivenWorld:
         token = self.server.config_of("scheduler")["users"][0]["user"]["token"]
         access = Access(self.server.url, StaticToken(f"Bearer {token}"))
         thread = NoThread(self.loop)
-        self.cluster = KubernetesCluster(access=access, thread=thread, sync_timeout=1e9)
+        self.cluster = KubernetesCluster(access=access, thread=thread, sync_timeout=1e9, fence=self.fence)
         self.scheduler = Scheduler(
             self.cluster,
             self.config,
             clock=self.clock,
             seed=1,
+            plugins=self.plugins,
             verify=1.0,
             on_fault=lambda status, pod: self.faults.append((status, pod)),
         )
