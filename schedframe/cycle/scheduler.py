@@ -271,8 +271,11 @@ class Scheduler:
     def _cycle(self, framework: Framework, info: QueuedPodInfo) -> Decision:
         """Find a node, then take it; or try to make room, then back to the queue."""
         core, pod = self.core, info.pod
-        started = perf_counter() if self._timed else 0.0
-        trace = None if core.tracing is None else core.tracing.begin(framework.profile_name, info, started)
+        started, trace = 0.0, None
+        if self._timed:
+            started = perf_counter()
+            if core.tracing is not None:
+                trace = core.tracing.begin(framework.profile_name, info, started)
         decision = core.search.decide(framework, pod)
         if trace is not None:
             trace.search_ended()

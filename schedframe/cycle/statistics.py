@@ -14,8 +14,9 @@ from .core import Core
 from .latency import Histogram, Latency
 from .metering.collect import collect
 from .metering.families import MetricFamily
-from .metering.meter import Meter, ProfileMeter
+from .metering.meter import Meter
 from .metering.plugin_calls import EveryCall
+from .metering.profile_meter import ProfileMeter
 from .outcomes import AttemptResult
 
 

@@ -7,7 +7,7 @@ from attrs import define
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.cycle.latency import Distribution
-from schedframe.cycle.metering import meter
+from schedframe.cycle.metering import bound_pods
 from schedframe.cycle.runtime.inbox import SamplingInbox
 from schedframe.metrics import MetricFamily, SchedulerMetrics
 from schedframe.testing import node, pod
@@ -59,8 +59,8 @@ def test_pods_count_by_their_attempts_and_by_what_caused_the_last_one() -> None:
 
 
 def test_figures_do_not_pile_up_until_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    size = meter._FIGURES.size
-    monkeypatch.setattr(meter, "_KEPT", 20 * size)
+    size = bound_pods._FIGURES.size
+    monkeypatch.setattr(bound_pods, "_KEPT", 20 * size)
     metrics = SchedulerMetrics()
     pods = [pod(f"p{i}").requests(cpu="1m") for i in range(1000)]
     cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=2000), *pods])
@@ -69,7 +69,7 @@ def test_figures_do_not_pile_up_until_they_are_read(monkeypatch: pytest.MonkeyPa
         counts = scheduler.core.meter
         assert counts is not None
         (bound,) = counts._bound.values()
-        assert len(bound.new) <= 400 * size, "about 25 pods are bound from one measured event to the next"
+        assert len(bound.figures) <= 400 * size, "about 50 pods are bound from one measured event to the next"
     (attempts,) = _samples(metrics, "scheduling_attempt_duration_seconds").samples.values()
     assert isinstance(attempts, Distribution)
     assert attempts.count == 1000

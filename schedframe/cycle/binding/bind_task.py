@@ -47,8 +47,9 @@ class BindingTask:
         binders = attempt.framework.plan.bind
         if len(binders) == 1 and not attempt.pre_binders and not attempt.binders:
             # The usual case: one call, and no steps to keep track of unless it answers something.
+            call = binders[0].call  # a slot: read as a method, the lookup would not be cached
             try:
-                answer = binders[0].call(attempt.state, attempt.assumed, attempt.node_name)
+                answer = call(attempt.state, attempt.assumed, attempt.node_name)
             except plugin_faults() as error:
                 return self._outcome(from_exception(binders[0].name, "bind", error))
             if answer is None:

@@ -11,7 +11,8 @@ from ..core import Core
 from ..latency import Distribution, Histogram
 from . import catalogue
 from .families import Metric, MetricFamily, MetricValue
-from .meter import Meter, ProfileMeter
+from .meter import Meter
+from .profile_meter import ProfileMeter
 from .reloads import ACCEPTED, REFUSED
 
 _QUEUE_OF: Mapping[Pool, str] = {

@@ -9,7 +9,7 @@ LONGEST_GAP: Final = 19
 """Calls from one measured call to the next, at most: ten on the average, as in kube-scheduler."""
 SAMPLED: Final = 10
 """Runs of Bind and PreBind for each one that counts as a measured call, too."""
-EVENTS_FOR_EACH_MEASURED: Final = 50
+EVENTS_FOR_EACH_MEASURED: Final = 100
 """Events of the cluster for each one that is measured, on the average: there are several for each pod."""
 _draw: Final = Random().random
 """Apart from the scheduler's generator, whose draws are the same with and without metrics."""

@@ -6,143 +6,30 @@ age of a pod and its wait in permit are of the scheduler's clock.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from struct import Struct
-from threading import Lock
+from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 from attrs import define, field
 
 from ...cluster import WatchEvent
 from ...framework import Framework, PostFilterResult, Status
 from ...framework.preemption import Preemption
-from ...queue import EventResource, QueuedPodInfo, resource_of
+from ...queue import EventResource, resource_of
 from ...queue.counting import QueueCounts
 from ..binding.attempt import Attempt
-from ..latency import BATCH, Histogram, Histograms
+from ..latency import Histogram, Histograms
 from ..outcomes import AttemptResult
 from ..runtime.clock import Clock, SystemClock
 from ..runtime.inbox import SamplingInbox
 from . import catalogue
+from .bound_pods import BoundPods, packed
 from .gaps import random_gap_of_events
-from .plugin_calls import POINT_OF_HOOK, SUCCESS, CallCounts, RunHistogram, SampledCalls
+from .plugin_calls import POINT_OF_HOOK, SUCCESS
+from .profile_meter import ProfileMeter
 from .reloads import ReloadCounts
 
 _ACTIONS: Final = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
-_FIGURES: Final = Struct("5d")
-"""What is kept of a bound pod: when it was popped, searched for, passed to bind, bound, and when it came."""
-_KEPT: Final = 16 * BATCH * _FIGURES.size
-"""Bytes of figures that are counted together, 320 KiB: a fourth of it costs 0.1 µs more for each pod."""
-_packed: Final = _FIGURES.pack
-LAST_LABEL: Final = "15+"
-"""Label of pods with that number of attempts or more, as in kube-scheduler."""
-_MOST_ATTEMPTS: Final = int(LAST_LABEL[:-1])
-
-
-def _attempt_histogram() -> Histogram:
-    return Histogram(catalogue.ATTEMPT_SECONDS.bounds)
-
-
-@define(eq=False)
-class ProfileMeter:
-    """Counts of one profile."""
-
-    scheduled: Histogram = field(factory=_attempt_histogram)
-    unschedulable: Histogram = field(factory=_attempt_histogram)
-    failed: Histogram = field(factory=_attempt_histogram)
-    search: Histogram = field(factory=lambda: Histogram(catalogue.SEARCH_SECONDS.bounds))
-    pod_seconds: Histograms = field(factory=lambda: Histograms(catalogue.POD_SECONDS.bounds))
-    """By label of the number of attempts."""
-    attempts: Counter[int] = field(factory=Counter)
-    """Number of attempts → pods that were bound with as many."""
-    rejections: Counter[str] = field(factory=Counter)
-    """Plugin → attempts that it rejected."""
-    after_flush: int = 0
-    points: Histograms = field(factory=lambda: Histograms(catalogue.POINT_SECONDS.bounds))
-    """By extension point and status."""
-    passed: dict[str, Histogram] = field(factory=dict)
-    """Those of ``points`` with success, by extension point as profiles name it."""
-    calls: SampledCalls = field(factory=lambda: SampledCalls(CallCounts(catalogue.CALL_SECONDS.bounds)))
-    offset: float = 0.0
-    """Seconds of ``perf_counter`` at 0 of the times at which pods came."""
-    lock: Lock = field(factory=Lock, init=False)
-    """Held while figures of bound pods are counted."""
-
-    def runs(self) -> Iterator[tuple[tuple[str, str], Histogram]]:
-        """Yield the measured runs of extension points by point and status, which may come more than once."""
-        yield from list(self.points.items())
-        yield from self.calls.counts.runs()
-
-    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
-        """Count a run of an extension point."""
-        if status is None:
-            durations = self.passed.get(point)
-            if durations is None:
-                durations = self.passed[point] = self.points[point_label(point), SUCCESS]
-        else:
-            durations = self.points[point_label(point), status.code.label]
-        durations.add(seconds)
-
-    def count_ages(self, ages: npt.NDArray[np.float64], attempts: int) -> None:
-        """Count pods that were bound in that number of attempts, with the time that each waited in all."""
-        self.attempts[attempts] += len(ages)
-        self.pod_seconds[str(attempts) if attempts < _MOST_ATTEMPTS else LAST_LABEL].add_all(ages)
-
-
-@define(eq=False)
-class BoundPods:
-    """The pods that one framework bound: their figures are appended one by one and counted together."""
-
-    counts: ProfileMeter
-    """Of its profile."""
-    binds: RunHistogram
-    """Successful calls of its only bind plugin."""
-    new: bytearray = field(factory=bytearray, init=False)
-    """Figures, not counted yet, of pods that were bound in their first attempt."""
-    _others: dict[tuple[int, bool], bytearray] = field(factory=dict, init=False)
-    """Those of other pods: (attempts, whether the timeout caused the last one) → figures."""
-
-    def others(self, info: QueuedPodInfo) -> bytearray:
-        """Return the figures of pods with the history of *info*."""
-        return self._others.setdefault((info.attempts, info.flushed), bytearray())
-
-    def fold_if_full(self) -> None:
-        """Count the figures that are kept if there are many. O(1) amortised."""
-        if len(self.new) + sum(map(len, self._others.values())) >= _KEPT:
-            self.fold()
-
-    def fold(self) -> None:
-        """Count the figures that are kept. O(pods bound since the last time). Any thread."""
-        with self.counts.lock:
-            self._count(self.new, 1, False)
-            for (attempts, flushed), new in list(self._others.items()):
-                self._count(new, attempts, flushed)
-
-    def _count(self, new: bytearray, attempts: int, flushed: bool) -> None:
-        size = len(new)  # whole pods: the figures of a pod are appended at once
-        if not size:
-            return
-        kept = new[:size]
-        del new[:size]
-        started, searched, bind_started, ended, entered = np.frombuffer(kept).reshape(-1, 5).T
-        counts = self.counts
-        counts.scheduled.add_all(ended - started)
-        counts.search.add_all(searched - started)
-        counts.count_ages(np.maximum(ended - counts.offset - entered, 0), attempts)
-        if flushed:
-            counts.after_flush += len(ended)
-        timed = bind_started > 0
-        if timed.any():
-            self.binds.add_all((ended - bind_started)[timed])
-
-
-def point_label(point: str) -> str:
-    """Return an extension point as metrics name it: ``PreFilter`` for ``preFilter``."""
-    return point[0].upper() + point[1:]
 
 
 @define(eq=False)
@@ -170,9 +57,10 @@ class Meter:
     """Attempts for pod groups by result and profile."""
     group_searches: Histogram = field(factory=lambda: Histogram(catalogue.GROUP_SEARCH_SECONDS.bounds))
     reloads: ReloadCounts = field(factory=ReloadCounts)
-    record: Callable[[object, Attempt, float, float], None] = field(init=False)
-    """``record(_, attempt, bind_started, ended)`` counts an attempt that bound its pod. O(1) amortised.
-    Any thread if ``counts_in_threads``, else the core's."""
+    figures: dict[Framework, bytearray] = field(factory=dict)
+    """Of pods that were bound and are not counted yet: :func:`~.bound_pods.packed` makes them, any thread
+    appends them if ``counts_in_threads``, else the core's.
+    """
     _bound: dict[Framework, BoundPods] = field(factory=dict)
     _offset: float | None = field(init=False)
     """Seconds of ``perf_counter`` at 0 of the scheduler's clock, if the machine moves both; else ``None``."""
@@ -181,7 +69,6 @@ class Meter:
         self.since = self.clock()
         self._offset = perf_counter() - self.since if isinstance(self.clock, SystemClock) else None
         self.queue = QueueCounts(self._hint_ended)
-        self.record = self._recorder()
 
     def of_profile(self, profile: str) -> ProfileMeter:
         """Return the counts of that profile."""
@@ -195,12 +82,14 @@ class Meter:
         counts = self.of_profile(framework.profile_name)
         binder = next(iter(framework.plan.bind), None)
         series = counts.calls.counts.of("" if binder is None else binder.name, POINT_OF_HOOK["bind"])
-        self._bound[framework] = BoundPods(counts, series.runs_with(SUCCESS))
+        bound = self._bound[framework] = BoundPods(counts, series.runs_with(SUCCESS))
+        self.figures[framework] = bound.figures
 
     def remove_framework(self, framework: Framework) -> None:
         """Forget a framework that makes no attempt any more; what it did stays counted."""
         bound = self._bound.pop(framework, None)
         if bound is not None:
+            del self.figures[framework]
             bound.fold()
 
     def _hint_ended(self, plugin: str, event: str, answer: str, seconds: float) -> None:
@@ -208,30 +97,19 @@ class Meter:
 
     @property
     def counts_in_threads(self) -> bool:
-        """Whether any thread may ``record``."""
+        """Whether any thread may count a pod that was bound: the time needs no reading of the clock."""
         return self._offset is not None
-
-    def _recorder(self) -> Callable[[object, Attempt, float, float], None]:
-        """Return ``record``: a closure, which reads its names faster than a method reads attributes."""
-        bound_by, clock, machine_time = self._bound, self.clock, self._offset is not None
-
-        def record(_: object, attempt: Attempt, bind_started: float, ended: float) -> None:
-            info, own = attempt.info, bound_by[attempt.framework]
-            entered = info.initial_attempt
-            if not machine_time:
-                assert entered is not None  # it was in the active pool
-                entered = ended - (clock() - entered)
-            new = own.new if info.attempts == 1 and not info.flushed else own.others(info)
-            new += _packed(attempt.started, attempt.searched, bind_started, ended, entered)
-            attempt.started = 0.0
-
-        return record
 
     def bound(self, attempt: Attempt) -> None:
         """Count an attempt that bound its pod, if its task did not."""
-        started = attempt.started
-        self.record(None, attempt, attempt.bind_started, attempt.ended or perf_counter())
-        attempt.started = started  # observers read it
+        info, entered = attempt.info, attempt.info.initial_attempt
+        ended = attempt.ended or perf_counter()
+        assert entered is not None  # it was in the active pool
+        if self._offset is None:
+            entered = ended - (self.clock() - entered)
+        figures = self.figures[attempt.framework]
+        moments = (ended, attempt.bind_started, attempt.searched, attempt.started, entered)
+        figures += packed(*moments, info.attempts, info.flushed)
 
     def binding_call_ended(
         self, framework: Framework, hook: str, plugin: str, seconds: float, status: Status | None

@@ -1,0 +1,76 @@
+"""What is counted of one profile. Any thread may read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from threading import Lock
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ...framework import Status
+from ..latency import Histogram, Histograms
+from . import catalogue
+from .plugin_calls import SUCCESS, CallCounts, SampledCalls
+
+LAST_LABEL: Final = "15+"
+"""Label of pods with that number of attempts or more, as in kube-scheduler."""
+_MOST_ATTEMPTS: Final = int(LAST_LABEL[:-1])
+
+
+def point_label(point: str) -> str:
+    """Return an extension point as metrics name it: ``PreFilter`` for ``preFilter``."""
+    return point[0].upper() + point[1:]
+
+
+def _attempt_histogram() -> Histogram:
+    return Histogram(catalogue.ATTEMPT_SECONDS.bounds)
+
+
+@define(eq=False)
+class ProfileMeter:
+    """Counts of one profile."""
+
+    scheduled: Histogram = field(factory=_attempt_histogram)
+    unschedulable: Histogram = field(factory=_attempt_histogram)
+    failed: Histogram = field(factory=_attempt_histogram)
+    search: Histogram = field(factory=lambda: Histogram(catalogue.SEARCH_SECONDS.bounds))
+    pod_seconds: Histograms = field(factory=lambda: Histograms(catalogue.POD_SECONDS.bounds))
+    """By label of the number of attempts."""
+    attempts: Counter[int] = field(factory=Counter)
+    """Number of attempts → pods that were bound with as many."""
+    rejections: Counter[str] = field(factory=Counter)
+    """Plugin → attempts that it rejected."""
+    after_flush: int = 0
+    points: Histograms = field(factory=lambda: Histograms(catalogue.POINT_SECONDS.bounds))
+    """By extension point and status."""
+    passed: dict[str, Histogram] = field(factory=dict)
+    """Those of ``points`` with success, by extension point as profiles name it."""
+    calls: SampledCalls = field(factory=lambda: SampledCalls(CallCounts(catalogue.CALL_SECONDS.bounds)))
+    offset: float = 0.0
+    """Seconds of ``perf_counter`` at 0 of the times at which pods came."""
+    lock: Lock = field(factory=Lock, init=False)
+    """Held while figures of bound pods are counted."""
+
+    def runs(self) -> Iterator[tuple[tuple[str, str], Histogram]]:
+        """Yield the measured runs of extension points by point and status, which may come more than once."""
+        yield from list(self.points.items())
+        yield from self.calls.counts.runs()
+
+    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
+        """Count a run of an extension point."""
+        if status is None:
+            durations = self.passed.get(point)
+            if durations is None:
+                durations = self.passed[point] = self.points[point_label(point), SUCCESS]
+        else:
+            durations = self.points[point_label(point), status.code.label]
+        durations.add(seconds)
+
+    def count_ages(self, ages: npt.NDArray[np.float64], attempts: int) -> None:
+        """Count pods that were bound in that number of attempts, with the time that each waited in all."""
+        self.attempts[attempts] += len(ages)
+        self.pod_seconds[str(attempts) if attempts < _MOST_ATTEMPTS else LAST_LABEL].add_all(ages)
