@@ -113,7 +113,16 @@ def run_filters(plan: Plan, state: CycleState, pod: Pod, info: NodeInfo, table: 
     for entry in plan.filter:
         if entry.name in skip:
             continue
-        status = filter_node(entry, state, pod, info, table)
+        call = entry.filter
+        if call is None:
+            status = filter_node(entry, state, pod, info, table)
+        else:
+            # As filter_node, without a call for each plugin and node.
+            try:
+                answer = call(state, pod, info)
+            except plugin_faults() as error:
+                return from_exception(entry.name, "filter", error)
+            status = None if answer is None else read_status(entry.name, "filter", answer)
         if status is not None:
             if not plan.runs_all_filters or status.code is Code.ERROR:
                 return status
@@ -280,9 +289,12 @@ def run_remove_pod(plan: Plan, state: CycleState, pod: Pod, other: Pod, info: No
 def _run_pod_hook(
     plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo, hook: str
 ) -> Status | None:
+    skip = state.skip_filter_plugins
     for entry in plan.pod_hooks:
+        if entry.name in skip:
+            continue
         call = entry.add_pod if hook == "add_pod" else entry.remove_pod
-        if call is None or entry.name in state.skip_filter_plugins:
+        if call is None:
             continue
         try:
             status = call(state, pod, other, info)

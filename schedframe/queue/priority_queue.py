@@ -260,24 +260,25 @@ class PriorityQueue(QueueView):
             return
         if not self._hints.is_registered(event):
             return
-        now = self._clock()
         entered = False
         if self._unsettled and self._passed is not None and self._passed.concerns(self._hints, event):
             self._settle()
         if pools.backoff.held.entries:
             self._settle()
             entered = pools.backoff.release(rolled_back or 0)
-        for plan, infos in self._pools.candidates_for(event):
+        now = self._clock() if (candidates := pools.candidates_for(event)) else 0.0
+        for plan, infos in candidates:
             self._settle()
-            for info in self._pools.alone(infos) if concerns_one_pod(event, new) else infos:
+            for info in pools.alone(infos) if concerns_one_pod(event, new) else infos:
                 if max_priority is not None and info.pod.priority > max_priority:
                     continue
                 if info.uid == except_uid or not applies_to(event, new, info):
                     continue
-                for part, strategy in answers_of(self._pools, self._hints, plan, info, old, new):
+                for part, strategy in answers_of(pools, self._hints, plan, info, old, new):
                     held = rolled_back is not None and part.popped <= rolled_back
-                    entered |= self._pools.requeue(part, strategy, event.label, now, held=held)
-        self._in_flight.record(event, old, new, rolled_back=rolled_back)
+                    entered |= pools.requeue(part, strategy, event.label, now, held=held)
+        if self._in_flight.flights:
+            self._in_flight.record(event, old, new, rolled_back=rolled_back)
         if entered:
             self._ready()
 

@@ -14,6 +14,7 @@ from ..._checked import unchecked
 from ...api import DISRUPTION_TARGET, Pod, PodCondition
 from ...cluster import ClusterPort, NotFound
 from ...cluster.port import RemoteCluster
+from ...state import NodeTable
 from .candidates import Candidate
 from .leaving import PREEMPTION_BY_SCHEDULER
 
@@ -72,6 +73,7 @@ class Eviction:
 
     Empty if no preemption is in progress.
     """
+    _table: NodeTable = field(init=False)
     _is_remote: bool = field(init=False)
     """Whether victims are evicted by coroutines: a thread for each costs more than its requests."""
     _under_way: set[_Preemptors] = field(factory=set)
@@ -82,6 +84,7 @@ class Eviction:
     """Uids of preemptors whose last victim was evicted, and perhaps not yet seen to go; oldest first."""
 
     def __attrs_post_init__(self) -> None:
+        self._table = self.handle.table
         self._is_remote = isinstance(self.handle.cluster, RemoteCluster)
 
     def is_in_progress(self, preemptor: Pod) -> bool:
@@ -95,10 +98,10 @@ class Eviction:
         The event may arrive before the response to the request, or after it. A preemptor that is tried before
         the event would not see that its room is being made, and could choose other victims.
         """
-        table = self.handle.table
+        table = self._table
         row = table.row_of(last.spec.node_name)
         present = table.pods_at(row).get(last.uid) if row is not None else None
-        return present is not None and not present.is_terminating
+        return present is not None and present.metadata.deletion_timestamp is None
 
     def start(self, preemptor: Pod, candidate: Candidate) -> EvictionOrders:
         """Begin to evict the victims of *candidate*.
