@@ -7,12 +7,25 @@ from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define
+from attrs import define, field
 
-from schedframe import CycleState, Depends, NodeInfo, NodeTable, Pod, Rows, StateKey, Status, hookimpl
+from schedframe import (
+    CycleState,
+    Depends,
+    Handle,
+    NodeInfo,
+    NodeTable,
+    Pod,
+    Rows,
+    StateKey,
+    Status,
+    hookimpl,
+)
 
 from ..args import NodeResourcesBalancedAllocationArgs
+from ..dynamic_resources.device_counts import DeviceCounts
 from .balance import balance_score, balance_scores, balances_of_pods
+from .device_classes import DEVICE_CLASS
 from .scored import Scored, scored_resources
 
 _SCORED: Final = StateKey[Sequence[Scored]]("NodeResourcesBalancedAllocation/pre_score")
@@ -23,12 +36,22 @@ class NodeResourcesBalancedAllocation:
     """A pod that asks for none of the resources cannot balance them, and is not scored."""
 
     args: NodeResourcesBalancedAllocationArgs
+    handle: Handle
+    _devices: DeviceCounts | None = field(init=False)
+    """Of the resources that device classes may back; ``None`` if there are none."""
 
     depends_on: ClassVar[Depends] = Depends.ROW_RESOURCES
+    reads: ClassVar[tuple[str, ...]] = (DEVICE_CLASS,)
+
+    def __attrs_post_init__(self) -> None:
+        names = [resource.name for resource in self.args.resources]
+        self._devices = DeviceCounts.of(self.handle.objects, names)
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """Return the requests."""
+        """Return the requests; ``None`` if devices are scored."""
+        if self._devices is not None and any(map(self._devices.backs, pod.requests)):
+            return None
         return pod.resources
 
     @hookimpl
@@ -69,7 +92,7 @@ class NodeResourcesBalancedAllocation:
         return balance_scores(scored, rows)
 
     def _scored(self, pod: Pod) -> tuple[Scored, ...]:
-        return scored_resources(self.args.resources, pod.requests, non_zero=False)
+        return scored_resources(self.args.resources, pod.requests, non_zero=False, elsewhere=self._devices)
 
 
 def _asks(scored: Sequence[Scored]) -> bool:

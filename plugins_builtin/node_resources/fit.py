@@ -31,6 +31,7 @@ from schedframe import (
 from schedframe.api import scoring_requests
 
 from ..args import NodeResourcesFitArgs
+from ..dynamic_resources.device_counts import DeviceCounts
 from .batch import ShortagesOfPods
 from .device_classes import DEVICE_CLASS, DeviceClassNames
 from .hints import FitHints
@@ -54,6 +55,8 @@ class NodeResourcesFit:
     handle: Handle
     _classes: DeviceClassNames = field(init=False)
     _strategy: Strategy = field(init=False)
+    _devices: DeviceCounts | None = field(init=False)
+    """Of the scored resources that device classes may back; ``None`` if there are none."""
     _ignored: frozenset[str] = field(init=False)
     _ignored_groups: frozenset[str] = field(init=False)
 
@@ -64,13 +67,17 @@ class NodeResourcesFit:
     def __attrs_post_init__(self) -> None:
         self._classes = DeviceClassNames(self.handle.objects)
         self._strategy = strategy_of(self.args.scoring_strategy)
+        scored = [resource.name for resource in self.args.scoring_strategy.resources]
+        self._devices = DeviceCounts.of(self.handle.objects, scored)
         self._ignored = frozenset(self.args.ignored_resources)
         self._ignored_groups = frozenset(self.args.ignored_resource_groups)
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """Return the requests, as filter and as score count them."""
+        """Return the requests, as filter and as score count them; ``None`` if devices are scored."""
         resources = pod.resources
+        if self._devices is not None and any(map(self._devices.backs, pod.requests)):
+            return None
         if pod.spec.resources is None:
             return resources
         # With requests of the pod as a whole, scoring counts containers by a rule of its own.
@@ -150,4 +157,9 @@ class NodeResourcesFit:
         return self._scored(pod) if scored is None else scored
 
     def _scored(self, pod: Pod) -> tuple[Scored, ...]:
-        return scored_resources(self.args.scoring_strategy.resources, scoring_requests(pod), non_zero=True)
+        return scored_resources(
+            self.args.scoring_strategy.resources,
+            scoring_requests(pod),
+            non_zero=True,
+            elsewhere=self._devices,
+        )

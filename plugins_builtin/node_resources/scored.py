@@ -10,6 +10,7 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+from typing_extensions import override
 
 from schedframe import NodeInfo, NodeTable, Rows
 from schedframe.api import is_scalar_resource
@@ -23,6 +24,18 @@ _NON_ZERO: Final[Mapping[str, Callable[[NodeInfo], int]]] = {
     "cpu": attrgetter("non_zero_cpu"),
     "memory": attrgetter("non_zero_memory"),
 }
+
+
+Amounts = Callable[[NodeInfo], tuple[int, int]]
+"""What a node has of a resource, and what its pods use."""
+
+
+class CountedElsewhere(Protocol):
+    """Resources that nodes do not count themselves."""
+
+    def amounts(self, resource: str) -> Amounts | None:
+        """Return the amounts of *resource* by node, ``None`` if nodes count it."""
+        ...
 
 
 class WeightedResource(Protocol):
@@ -43,7 +56,7 @@ class WeightedResource(Protocol):
 class Scored:
     """One resource that counts in the score of a pod, and where its numbers come from.
 
-    A resource that nodes do not count themselves (devices) is scored through a subclass with its own columns.
+    Of a resource that nodes do not count themselves (devices) see :class:`ScoredElsewhere`.
     """
 
     name: str
@@ -67,6 +80,21 @@ class Scored:
         return rows.take(rows.table.allocatable(self.name))
 
 
+@frozen
+class ScoredElsewhere(Scored):
+    """A resource that nodes do not count themselves, asked node by node."""
+
+    @override
+    def used_rows(self, rows: Rows) -> Column:
+        """See :class:`Scored`."""
+        return np.fromiter(map(self.used_on, rows), np.int64, len(rows))
+
+    @override
+    def capacity_rows(self, rows: Rows) -> Column:
+        """See :class:`Scored`."""
+        return np.fromiter(map(self.capacity_on, rows), np.int64, len(rows))
+
+
 def cells_of(scored: Iterable[Scored], table: NodeTable) -> tuple[Cells, ...]:
     """Return the numbers of each resource by row, good for one ``table.layout``."""
 
@@ -80,17 +108,26 @@ def cells_of(scored: Iterable[Scored], table: NodeTable) -> tuple[Cells, ...]:
 
 
 def scored_resources(
-    resources: Iterable[WeightedResource], requests: Mapping[str, int], *, non_zero: bool
+    resources: Iterable[WeightedResource],
+    requests: Mapping[str, int],
+    *,
+    non_zero: bool,
+    elsewhere: CountedElsewhere | None = None,
 ) -> tuple[Scored, ...]:
     """Return the resources that count for a pod with these requests.
 
     An extended resource that the pod does not ask for says nothing about how well it fits, and is left out. A
     node that has nothing of a resource leaves it out as well.
     """
-    scored = []
+    scored: list[Scored] = []
     for resource in resources:
         name, amount = resource.name, requests.get(resource.name, 0)
-        if name in _STANDARD or (amount and is_scalar_resource(name)):
+        if name not in _STANDARD and not (amount and is_scalar_resource(name)):
+            continue
+        amounts = elsewhere.amounts(name) if elsewhere is not None else None
+        if amounts is not None:
+            scored.append(_elsewhere(name, amount, resource.weight, amounts))
+        else:
             used_on = _NON_ZERO.get(name) if non_zero else None
             default = used_on is not None
             scored.append(
@@ -99,6 +136,16 @@ def scored_resources(
                 )
             )
     return tuple(scored)
+
+
+def _elsewhere(name: str, amount: int, weight: int, amounts: Amounts) -> ScoredElsewhere:
+    def capacity_on(info: NodeInfo) -> int:
+        return amounts(info)[0]
+
+    def used_on(info: NodeInfo) -> int:
+        return amounts(info)[1]
+
+    return ScoredElsewhere(name, amount, weight, capacity_on, used_on, non_zero=False)
 
 
 @lru_cache(maxsize=256)

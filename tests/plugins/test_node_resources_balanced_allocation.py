@@ -14,6 +14,7 @@ from schedframe.api import Pod
 from schedframe.framework import CycleState, Status
 from schedframe.state import NodeInfo, NodeTable
 from tests.plugins.agreement import (
+    StandInHandle,
     check_pods_agreement,
     check_score_agreement,
     columnar_scores,
@@ -27,7 +28,7 @@ GPU = "example.com/gpu"
 
 def plugin_of(*names: str) -> NodeResourcesBalancedAllocation:
     resources = {"resources": tuple(ResourceSpec(name, 1) for name in names)} if names else {}
-    return NodeResourcesBalancedAllocation(NodeResourcesBalancedAllocationArgs(**resources))
+    return NodeResourcesBalancedAllocation(NodeResourcesBalancedAllocationArgs(**resources), StandInHandle())
 
 
 PLUGIN = plugin_of()

@@ -28,7 +28,7 @@ LEAST, MOST = (
     NodeResourcesFit(NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(type=kind)), StandInHandle())
     for kind in (LEAST_ALLOCATED, MOST_ALLOCATED)
 )
-BALANCED = NodeResourcesBalancedAllocation(NodeResourcesBalancedAllocationArgs())
+BALANCED = NodeResourcesBalancedAllocation(NodeResourcesBalancedAllocationArgs(), StandInHandle())
 
 NAMES = [f"n{i}" for i in range(70)]
 """More than a table has room for at first."""

@@ -40,12 +40,13 @@ def extended_requests(pod: Pod) -> tuple[str, ...]:
     memo = pod.spec.memo
     found: tuple[str, ...] | None = memo.get(_MEMO)
     if found is None:
-        names = [name for name, amount in pod.requests.items() if amount and _may_be_backed(name)]
+        names = [name for name, amount in pod.requests.items() if amount and may_be_backed(name)]
         found = memo[_MEMO] = tuple(sorted(names)) if names else _NOTHING
     return found
 
 
-def _may_be_backed(name: str) -> bool:
+def may_be_backed(name: str) -> bool:
+    """Return whether a device class can back the resource *name*."""
     return name.startswith(IMPLICIT_PREFIX) or is_extended_resource(name)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Final
 
 from attrs import define, field, frozen
@@ -178,6 +178,13 @@ class PoolIndex:
                 return cached.pools
         return self._compute(node)
 
+    def slices_of(self, node: Node) -> Iterator[OfferedSlice]:
+        """Yield the slices for *node*, those of all generations; O(slices that may be for the node)."""
+        for place in (node.name, ""):
+            for offered in self._of_node.get(place, {}).values():
+                if offered.is_for(node):
+                    yield offered
+
     def _replace(self, key: str, slice: ResourceSlice | None) -> None:
         before = self._slices.pop(key, None)
         if before is not None:
@@ -208,10 +215,8 @@ class PoolIndex:
 
     def _compute(self, node: Node) -> tuple[NodePool, ...]:
         relevant: dict[PoolId, list[OfferedSlice]] = {}
-        for place in (node.name, ""):
-            for offered in self._of_node.get(place, {}).values():
-                if offered.is_for(node):
-                    relevant.setdefault(offered.pool, []).append(offered)
+        for offered in self.slices_of(node):
+            relevant.setdefault(offered.pool, []).append(offered)
         found = [pool for id, slices in relevant.items() if (pool := self._pool(id, slices)) is not None]
         found.sort(key=lambda pool: (pool.binds_late, pool.id))
         touched = tuple(relevant)
