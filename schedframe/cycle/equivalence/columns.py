@@ -1,67 +1,88 @@
-"""ClassColumns: verdict and score of every row for one class; data without plugins."""
+"""ClassColumns: verdict and score of every row for one class."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import InvariantError
 from ...framework import Status, Verdicts
-from ...framework.plan import ScoreEntry
-from ...state import LazyRows, NodeTable, Rows
+from ...state import LazyRows, Rows
+from ...state.policy import PORTION
 from ..search.tie_breaking import INFEASIBLE
+from .evaluate.columnar import filter_codes, raw_scores, weighted_sum
+from .evaluate.query import Query
+from .evaluate.rowwise import RowwiseEvaluator
 from .node_columns import Column, NodeColumns, RawScores
-from .status_codes import Codes
+from .policy import Policy
+from .row_memo import RowMemo
+from .status_codes import NO_NODE, Codes
 
 Positions = npt.NDArray[np.intp]
 
 
 class ClassColumns:
-    """Codes and totals of all rows for one class. Only its :class:`.ColumnUpdater` changes them.
+    """Codes and totals of all rows for one class, maintained from the change log of the table.
 
-    Memory: 12 bytes a row beside the node columns, and 8 for each normalised plugin of the class.
+    ``sync`` is O(dirty rows), plus O(rows) when the highest raw score of a normalised plugin moved.
+    :class:`EvaluationFailed`, also when these are made, leaves them in disorder: the class is not cacheable
+    until it is rebuilt. Memory: 12 bytes a row beside the node columns, and for each normalised plugin of the
+    class 16.
     """
 
     def __init__(
-        self, table: NodeTable, node_columns: NodeColumns, raw_scores: tuple[ScoreEntry, ...] = ()
+        self,
+        query: Query,
+        node_columns: NodeColumns,
+        policy: Policy,
+        rowwise: RowwiseEvaluator | None = None,
+        memo: RowMemo[int] | None = None,
     ) -> None:
-        self.table = table
+        """Evaluate all rows.
+
+        *rowwise*: ``None`` if some plugin has no per-node form; *memo*: ``None`` if rows in equal states may
+        get different answers.
+        """
+        self.table = query.table
         self.node_columns = node_columns
         self.codes = node_columns.codes.copy()
         """By row: 0 passes, *k* is rejected with ``statuses[k - 1]``, -1 has no node."""
         # One element of a memoryview costs a third of what it does in an array, making one as much as ten.
-        self.code_cells = self.codes.data
-        self.feasible = int(np.count_nonzero(self.codes[: table.size] == 0))
+        self._code_cells = self.codes.data
+        self.feasible = int(np.count_nonzero(self.codes[: self.table.size] == 0))
         """Number of rows that pass."""
         self.totals: Column = np.full(len(self.codes), INFEASIBLE, np.int64)
         """Sums of all scores, :data:`INFEASIBLE` for a row that is rejected."""
-        self.total_cells = self.totals.data
+        self._total_cells = self.totals.data
         self.generation = 0
         """How often all totals may have changed; in between the table's row log names the rows that did."""
-        self.from_pods = RawScores.zeros(raw_scores, len(self.codes))
-        """Normalised scores that depend on the pods of a row; their raw scores are the class's own."""
-        self.normalized = (*node_columns.normalized, *self.from_pods)
+        self._from_pods = RawScores.zeros(query.raw_scores, len(self.codes))
+        self.normalized = (*node_columns.normalized, *self._from_pods)
+        """Raw scores of the node columns, and those that depend on the pods of a row, the class's own."""
         self.highest = (0,) * len(self.normalized)
         """By normalised plugin the highest raw score of a feasible row when the totals were computed."""
         self.node_scores: Column = np.empty(0, np.int64)
-        """The part of each total that the node columns give."""
-        self.node_score_cells = self.node_scores.data
+        """The part of each total that is normalised, or that the node columns give."""
+        self._node_score_cells = self.node_scores.data
+        self._query, self._policy, self._rowwise, self._memo = query, policy, rowwise, memo
         self._highest_moved = True
         self._passing: Rows | None = None
         self._verdicts: Verdicts | None = None
-        self.take_node_scores()
+        self._row_version, self._node_version = self.table.row_log.version, self.table.node_log.version
+        self._take_node_scores()
+        self._evaluate_all()
 
     @property
     def nbytes(self) -> int:
         """Memory, in bytes, without the node columns."""
-        return self.codes.nbytes + self.totals.nbytes + sum([each.raw.nbytes for each in self.from_pods])
+        return self.codes.nbytes + self.totals.nbytes + sum([2 * each.raw.nbytes for each in self._from_pods])
 
     @property
     def statuses(self) -> list[Status]:
         """By code, from 1 on."""
         return self.node_columns.status_codes.statuses
-
-    # ---- codes -------------------------------------------------------------------------------------------
 
     def feasible_rows(self) -> Rows:
         """Return the rows that pass, ascending; positions are computed at first use."""
@@ -80,74 +101,10 @@ class ClassColumns:
             self._verdicts.settle()
         return self._verdicts
 
-    def reset(self, index: slice | Positions) -> None:
-        """Give the rows at *index* the codes of the node columns, and no totals; O(rows at *index*)."""
-        before = int(np.count_nonzero(self.codes[index] == 0))
-        self.codes[index] = self.node_columns.codes[index]
-        self.totals[index] = INFEASIBLE
-        self.generation += 1
-        self._note_change(index, int(np.count_nonzero(self.codes[index] == 0)) - before)
-
-    def reject(self, rows: Rows, codes: Codes) -> Rows:
-        """Give *rows*, just reset, these *codes*; return those that pass."""
-        before = int(np.count_nonzero(rows.take(self.codes) == 0))
-        self.codes[rows.index] = codes
-        passing = rows.select(codes == 0)
-        self._note_change(slice(0), len(passing) - before)
-        return passing
-
-    def set_code(self, row: int, old: int, new: int) -> None:
-        """Give *row* the code *new* instead of *old*."""
-        self.codes[row] = new
-        self._note_change(slice(row, row + 1 if 0 in (old, new) else row), (new == 0) - (old == 0))
-
-    def _note_change(self, index: slice | Positions, more: int) -> None:
-        """Note that *more* rows pass, and that the ones at *index* may have come or gone."""
-        self.feasible += more
-        self._passing = self._verdicts = None
-        for each, highest in zip(self.normalized, self.highest, strict=True):
-            if each.raw[index].max(initial=0) >= max(highest, 1):
-                self._highest_moved = True
-
-    # ---- scores ------------------------------------------------------------------------------------------
-
     def partial_score(self, row: int) -> int:
         """Return the total of a row without what its node gives, or its code, negated."""
         code = int(self.codes[row])
         return -code if code > 0 else int(self.totals[row] - self.node_scores[row]) if code == 0 else code
-
-    @property
-    def highest_from_pods(self) -> list[tuple[RawScores, int]]:
-        """Each of ``from_pods`` with its highest raw score."""
-        if not self.from_pods:
-            return []
-        return list(zip(self.from_pods, self.highest[len(self.node_columns.normalized) :], strict=True))
-
-    def take_node_scores(self) -> None:
-        """Take the scores of nodes again, by the highest raw scores as of the last totals."""
-        highest = self.highest[: len(self.node_columns.normalized)]
-        self.node_scores = self.node_columns.totals(highest)
-        self.node_score_cells = self.node_scores.data
-        self._highest_moved = True
-
-    def follow_highest(self) -> None:
-        """Normalise again if the highest raw score of a plugin moved; O(rows) if it may have."""
-        if not (self.from_pods or (self._highest_moved and self.node_columns.score_columns)):
-            return
-        feasible = self.feasible_rows().positions
-        highest = tuple([int(each.raw[feasible].max(initial=0)) for each in self.normalized])
-        if highest != self.highest:
-            totals = self.totals[feasible] - self.node_scores[feasible]
-            for each, top in self.highest_from_pods:
-                totals -= each.weighted_rows(each.raw[feasible], top)
-            self.highest = highest
-            self.take_node_scores()
-            totals += self.node_scores[feasible]
-            for each, top in self.highest_from_pods:
-                totals += each.weighted_rows(each.raw[feasible], top)
-            self.totals[feasible] = totals
-            self.generation += 1
-        self._highest_moved = False
 
     def totals_of(self, rows: Rows) -> Column:
         """Totals of some feasible rows, normalised over just them; read-only."""
@@ -157,7 +114,7 @@ class ClassColumns:
                 raw = rows.take(each.raw)
                 here = int(raw.max())
                 if here != highest:
-                    totals = totals + each.weighted_rows(raw, here) - each.weighted_rows(raw, highest)
+                    totals = totals + each.weighted(raw, here) - each.weighted(raw, highest)
         return totals
 
     def best_where(self, rows: Rows, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
@@ -174,6 +131,123 @@ class ClassColumns:
         best = np.zeros(len(mask), np.bool_)
         best[chosen[totals == totals.max()]] = True
         return best
+
+    # ---- catching up -------------------------------------------------------------------------------------
+
+    def sync(self) -> None:
+        """Catch up with the table by the quickest form. The node columns must be up to date."""
+        table, policy, since = self.table, self._policy, self._row_version
+        missed = table.row_log.version - since
+        if not missed:
+            return
+        self._row_version = table.row_log.version
+        if self._node_version != table.node_log.version:
+            self._node_version = table.node_log.version
+            self._take_node_scores()
+        if self._rowwise is not None and missed <= policy.rowwise_rows:
+            rows = table.row_log.since(since)
+            if rows is not None:
+                self._evaluate_one_by_one(rows if missed == 1 else set(rows), self._rowwise)
+                self._follow_highest()
+                return
+        elif not self._query.is_columnar or missed * policy.gather_cost < table.num_nodes:
+            positions = table.row_log.positions_since(since, table.size)
+            if positions is not None:
+                self._evaluate(positions, Rows.ascending(table, positions[table.alive[positions]]))
+                return
+        self._evaluate_all()
+
+    def _evaluate_all(self) -> None:
+        self._evaluate(slice(self.table.size), self.table.rows())
+
+    def _evaluate(self, index: slice | Positions, rows: Rows) -> None:
+        """Evaluate *rows*, which of the ones at *index* have nodes, by columns in portions."""
+        query, before = self._query, np.count_nonzero(self.codes[index] == 0)
+        self.codes[index] = self.node_columns.codes[index]
+        self.totals[index] = INFEASIBLE
+        self.generation += 1
+        for part in rows.portions(PORTION):
+            codes = filter_codes(query, part, part.take(self.codes).copy())
+            passing = part
+            if np.count_nonzero(codes):
+                self.codes[part.index] = codes
+                passing = part.select(codes == 0)
+            sums = weighted_sum(query.scores, query.state, query.pod, passing)
+            self.totals[passing.index] = np.add(sums, passing.take(self.node_scores), out=sums)
+            self._score_pods(passing)
+        self._note_change(index, int(np.count_nonzero(self.codes[index] == 0) - before))
+        self._follow_highest()
+
+    def _evaluate_one_by_one(self, rows: Collection[int], rowwise: RowwiseEvaluator) -> None:
+        """Set codes and totals of *rows* by the per-node forms; O(rows x plugins)."""
+        memo, table = self._memo, self.table
+        codes, totals = self._code_cells, self._total_cells
+        node_codes, node_scores = self.node_columns.cells, self._node_score_cells
+        for row in rows:
+            old, new, total = codes[row], node_codes[row], INFEASIBLE
+            if new == 0:
+                if memo is None:
+                    answer = rowwise.evaluate(row)
+                else:
+                    answer = memo.find(table.row_state(row), rowwise.evaluate, row)
+                if answer < 0:
+                    new = -answer
+                else:
+                    total = node_scores[row] + answer
+            elif new != NO_NODE:
+                # A plugin of the class may come before the one that the node columns know.
+                code: Codes = np.array([new], np.int32)
+                new = int(filter_codes(self._query, Rows.at(table, np.array([row], np.intp)), code)[0])
+            if new != old:
+                codes[row] = new
+                self._note_change(slice(row, row + 1 if 0 in (old, new) else row), (new == 0) - (old == 0))
+            totals[row] = total
+        if self._from_pods:
+            passing = [row for row in rows if codes[row] == 0]
+            self._score_pods(Rows.at(table, np.array(passing, np.intp)))
+
+    def _score_pods(self, rows: Rows) -> None:
+        """Complete the totals of *rows*, which pass, by normalised plugins that depend on their pods."""
+        query, index = self._query, rows.index
+        for each, highest in zip(
+            self._from_pods, self.highest[len(self.node_columns.normalized) :], strict=True
+        ):
+            raw = raw_scores(each.entry, query.state, query.pod, rows)
+            more = each.weighted(raw, highest) - each.weighted(each.raw[index], highest)
+            each.raw[index] = raw
+            self.totals[index] += more
+            self.node_scores[index] += more
+
+    def _note_change(self, index: slice | Positions, more: int) -> None:
+        """Note that *more* rows pass, and that the ones at *index* may have come or gone."""
+        self.feasible += more
+        self._passing = self._verdicts = None
+        for each, highest in zip(self.normalized, self.highest, strict=True):
+            if each.raw[index].max(initial=0) >= max(highest, 1):
+                self._highest_moved = True
+
+    def _take_node_scores(self) -> None:
+        """Take the scores of nodes again, and normalise, by the highest raw scores as of the last totals."""
+        count = len(self.node_columns.normalized)
+        self.node_scores = self.node_columns.totals(self.highest[:count])
+        for each, highest in zip(self._from_pods, self.highest[count:], strict=True):
+            self.node_scores = self.node_scores + each.weighted(each.raw, highest)
+        self._node_score_cells = self.node_scores.data
+        self._highest_moved = True
+
+    def _follow_highest(self) -> None:
+        """Normalise again if the highest raw score of a plugin moved; O(rows) if it may have."""
+        if not (self._from_pods or (self._highest_moved and self.node_columns.score_columns)):
+            return
+        feasible = self.feasible_rows().positions
+        highest = tuple([int(each.raw[feasible].max(initial=0)) for each in self.normalized])
+        if highest != self.highest:
+            totals = self.totals[feasible] - self.node_scores[feasible]
+            self.highest = highest
+            self._take_node_scores()
+            self.totals[feasible] = totals + self.node_scores[feasible]
+            self.generation += 1
+        self._highest_moved = False
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if counts, highest scores or totals do not fit the codes; O(rows)."""

@@ -15,7 +15,6 @@ from ...framework import MAX_SCORE, CycleState, Framework
 from ...state import ObjectStore, Rows
 from .cacheability import CacheablePlan
 from .class_key import class_key
-from .column_updates import ColumnUpdater
 from .columns import ClassColumns
 from .dependencies import Stamp, Versions, change_stamp, dependency_versions
 from .evaluate.columnar import partial_scores
@@ -80,9 +79,8 @@ class EquivalenceClass:
         self.groupings = GroupMaxCache(self.policy)
         self._objects = objects
         self._versions: Versions = ()
-        self._row_version = self._node_version = self._node_generation = -1
+        self._node_generation = -1
         self._query = Query(self.table, self.node_columns.status_codes, pod)
-        self._updater: ColumnUpdater | None = None
         self._rowwise: RowwiseEvaluator | None = None  # None: some plugin has no per-node form
         self._by_state = False  # whether rows in equal states get equal answers, but for node scores
         self._memo: RowMemo[int] = RowMemo(self.policy.answers)
@@ -138,7 +136,7 @@ class EquivalenceClass:
     def discard(self) -> None:
         """As :meth:`evict` after a fault: nothing of the class is called any more."""
         self.evicted, self.cacheable = True, False
-        self.columns = self.index = self.rejected = self._updater = self._rowwise = None
+        self.columns = self.index = self.rejected = self._rowwise = None
         self._overlays, self._memo = {}, RowMemo(self.policy.answers)
         self.state, self.groupings = CycleState(), GroupMaxCache(self.policy)
 
@@ -214,29 +212,20 @@ class EquivalenceClass:
 
     def refresh(self) -> bool:
         """Catch up with the table by columns, built if need be; whether the class can be used."""
-        table = self.table
-        stamp = change_stamp(table, self._objects)
+        stamp = change_stamp(self.table, self._objects)
         if stamp != self.stamp and not self._is_current(stamp):
             self._begin()
         if not self.cacheable:
             return False
         try:
             if self.columns is None:
-                self._build_columns()
-            elif self._row_version != table.row_log.version:
-                self._catch_up(self.columns)
+                memo = self._memo if self._by_state else None
+                self.columns = ClassColumns(self._query, self.node_columns, self.policy, self._rowwise, memo)
+            else:
+                self.columns.sync()
         except EvaluationFailed:
             self.cacheable = False
         return self.cacheable
-
-    def _catch_up(self, columns: ClassColumns) -> None:
-        assert self._updater is not None
-        table, since = self.table, self._row_version
-        self._row_version = table.row_log.version
-        if self._node_version != table.node_log.version:
-            self._node_version = table.node_log.version
-            columns.take_node_scores()
-        self._updater.catch_up(since)
 
     def _is_current(self, stamp: Stamp) -> bool:
         """Return whether nothing changed that all rows have in common; refreshes the node columns."""
@@ -254,7 +243,7 @@ class EquivalenceClass:
         table, plan, columns = self.table, self.plan, self.node_columns
         if self.index is not None:
             self.index.close()
-        self.columns = self.index = self._updater = self._rowwise = None
+        self.columns = self.index = self._rowwise = None
         self.groupings = GroupMaxCache(self.policy)
         self.generation += 1
         columns.refresh()
@@ -270,14 +259,6 @@ class EquivalenceClass:
             self._by_state = query.plugins <= plan.by_state and not query.raw_scores
             self._rowwise = RowwiseEvaluator(query) if query.is_rowwise else None
             self._memo.clear()
-
-    def _build_columns(self) -> None:
-        """Evaluate all rows; O(rows)."""
-        table, query, memo = self.table, self._query, self._memo if self._by_state else None
-        self._row_version, self._node_version = table.row_log.version, table.node_log.version
-        columns = self.columns = ClassColumns(table, self.node_columns, query.raw_scores)
-        self._updater = ColumnUpdater(columns, query, self.policy, self._rowwise, memo)
-        self._updater.evaluate_all()
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if columns, index or groups are not consistent; O(rows)."""

@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from ...api import Pod
 from ...errors import InvariantError
-from ...framework import MAX_SCORE, Normalization
+from ...framework import Normalization
 from ...framework.plan import ScoreEntry
 from ...state import LazyRows, NodeTable, ObjectStore, Rows
 from ...state.change_log import distinct
@@ -45,13 +45,8 @@ class RawScores:
             if entry.normalization is not None
         )
 
-    def weighted(self, raw: int, highest: int) -> int:
-        """Return the normalised and weighted score of a row, where *highest* is the highest."""
-        score = raw * MAX_SCORE // highest if highest else 0
-        return (MAX_SCORE - score if self.how is Normalization.BY_MAX_REVERSED else score) * self.entry.weight
-
-    def weighted_rows(self, raw: Column, highest: int) -> Column:
-        """As :meth:`weighted` for many rows; a fresh array."""
+    def weighted(self, raw: Column, highest: int) -> Column:
+        """Return the normalised and weighted scores of rows, given the *highest*; a fresh array."""
         return self.how.scaled(raw, highest) * self.entry.weight
 
 
@@ -112,7 +107,7 @@ class NodeColumns:
             total = self._fixed.copy()
             for each, top in zip(self.normalized, highest, strict=True):
                 if top:
-                    total += each.weighted_rows(each.raw, top)
+                    total += each.weighted(each.raw, top)
             self._totals = {highest: total}
         return total
 
@@ -128,7 +123,7 @@ class NodeColumns:
             if scores is None:
                 total += values
             elif highest := int(values.max()):
-                total += scores.weighted_rows(values, highest)
+                total += scores.weighted(values, highest)
         found: list[int] = total.tolist()
         return found
 

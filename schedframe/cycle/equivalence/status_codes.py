@@ -40,11 +40,10 @@ class StatusCodes:
             code = self.codes[status] = len(self.statuses)
         return code
 
-    def position_of(self, code: int) -> int:
-        """Return the position in the profile of the plugin that rejects with *code*, from 1 on; O(1)."""
-        return self.order.get(self.statuses[code - 1].plugin, NO_PLUGIN)
-
     def positions_of(self, codes: Codes) -> npt.NDArray[np.int64]:
-        """As :meth:`position_of` for many codes, :data:`NO_PLUGIN` for code 0; O(codes + statuses)."""
+        """Return the positions in the profile of the plugins that reject with *codes*; O(codes + statuses).
+
+        :data:`NO_PLUGIN` for code 0.
+        """
         positions = [self.order.get(status.plugin, NO_PLUGIN) for status in self.statuses]
         return np.array([NO_PLUGIN, *positions, NO_NODE], np.int64)[codes]

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schedframe import Pod
-from schedframe.cycle.equivalence import column_updates, node_columns, policy
+from schedframe.cycle.equivalence import columns, node_columns, policy
 from schedframe.cycle.search import tie_breaking as ties
 from schedframe.state import policy as state_policy
 
@@ -79,7 +79,7 @@ class Way(NamedTuple):
     answers: int = 4096
     """Row states whose answers one memo keeps."""
     pending_rows: int = 16
-    """Dirty rows that are evaluated for all slots; with more, a class is evaluated from columns."""
+    """Dirty rows for each slot that are evaluated for all slots; with more, columns are evaluated."""
     draws: int = 16
     """Random rows are drawn until one is tied if at least one in this number of rows is tied."""
 
@@ -136,7 +136,7 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(state_policy, "ROW_STATES", way.row_states)
         patch.setattr(state_policy, "ROWS_PER_STATE", 1)
         patch.setattr(ties, "MOST_DRAWS", way.draws)
-        for module in (column_updates, node_columns):
+        for module in (columns, node_columns):
             patch.setattr(module, "PORTION", way.portion)
         yield
 

@@ -58,6 +58,6 @@ class Query:
 
     @property
     def is_rowwise(self) -> bool:
-        """Whether all plugins have a per-node form."""
+        """Whether all plugins but those of ``raw_scores`` have a per-node form."""
         filters = all(entry.filter is not None for entry in self.filters)
-        return filters and all(entry.score is not None for entry in (*self.scores, *self.raw_scores))
+        return filters and all(entry.score is not None for entry in self.scores)

@@ -9,7 +9,7 @@ from attrs import define, field
 
 from ...._plugin_faults import plugin_faults
 from ....framework import MAX_SCORE, MIN_SCORE, Code, Status
-from ..status_codes import NO_NODE, EvaluationFailed
+from ..status_codes import EvaluationFailed
 from .query import Query
 
 _SUCCESS: Final = Code.SUCCESS
@@ -23,27 +23,25 @@ class RowwiseEvaluator:
     """
 
     query: Query
-    _filters: list[tuple[Callable[..., Any], int, str]] = field(init=False)
-    """Per-node form, position in the profile, name."""
+    _filters: list[tuple[Callable[..., Any], str]] = field(init=False)
+    """Per-node form, name."""
     _scores: list[tuple[Callable[..., Any], int]] = field(init=False)
     """Per-node form, weight."""
-    _raw_scores: list[Callable[..., Any]] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        query, order = self.query, self.query.codes.order
-        self._filters = [(e.filter, order[e.name], e.name) for e in query.filters if e.filter is not None]
+        query = self.query
+        self._filters = [(e.filter, e.name) for e in query.filters if e.filter is not None]
         self._scores = [(e.score, e.weight) for e in query.scores if e.score is not None]
-        self._raw_scores = [e.score for e in query.raw_scores if e.score is not None]
 
     def evaluate(self, row: int) -> int:
-        """Return the sum of the weighted scores that are not normalised, or the first rejection, negated.
+        """Return the sum of the weighted scores, or the first rejection, negated.
 
         For a row that the node columns let pass. O(plugins).
         """
         query = self.query
         state, pod, info = query.state, query.pod, query.table.info(row)
         try:
-            for run, _, name in self._filters:
+            for run, name in self._filters:
                 status = run(state, pod, info)
                 if status is not None and status.code is not _SUCCESS:
                     return -self._code_of(status, name)
@@ -56,35 +54,6 @@ class RowwiseEvaluator:
         except plugin_faults() as error:
             raise EvaluationFailed from error
         return total
-
-    def first_rejection(self, row: int, code: int) -> int:
-        """Return the code of the first plugin that rejects a row that the node columns reject with *code*."""
-        if code == NO_NODE:
-            return code
-        query = self.query
-        limit, info = query.codes.position_of(code), query.table.info(row)
-        try:
-            for run, position, name in self._filters:
-                if position > limit:
-                    break
-                status = run(query.state, query.pod, info)
-                if status is not None and status.code is not _SUCCESS:
-                    return self._code_of(status, name)
-        except plugin_faults() as error:
-            raise EvaluationFailed from error
-        return code
-
-    def raw_scores(self, row: int) -> list[int]:
-        """Return the scores that are to be normalised, none of which may be negative."""
-        query = self.query
-        info = query.table.info(row)
-        try:
-            raws = [score(query.state, query.pod, info) for score in self._raw_scores]
-            if min(raws, default=MIN_SCORE) < MIN_SCORE:
-                raise EvaluationFailed(f"raw scores {raws}")
-        except plugin_faults() as error:
-            raise EvaluationFailed from error
-        return raws
 
     def _code_of(self, status: Status, plugin: str) -> int:
         if status.code is Code.ERROR:
