@@ -233,7 +233,7 @@ class ScoreMatrix:
         else:
             rows = table.row_log.since(self.version)
         try:
-            if rows is None or len(rows) > self.policy.pending_rows:
+            if rows is None or len(rows) > self.policy.pending_rows * len(self.slots):
                 self.version = self.stale_before = version
             else:
                 if self._evaluate is None:
