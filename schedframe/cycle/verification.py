@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..errors import VerificationError
 from ..framework import Framework, Status
 from ..state import Rows
 from .equivalence.equivalence_class import EquivalenceClass
-from .equivalence.index.group_max import Group, GroupMax
+from .equivalence.index.group_max import Gains, GroupMax
 from .equivalence.live_answers import Mask
 from .equivalence.live_search import LiveSearch, columns_of
 from .search.decision import Decision
@@ -41,16 +41,9 @@ class RecordingSearch(LiveSearch):
         return super().choose_row(feasible, total)
 
     @override
-    def choose_in_groups(
-        self,
-        decision: Decision,
-        groups: GroupMax,
-        gains: Sequence[int],
-        size: int,
-        among: Sequence[Group] | None = None,
-    ) -> int:
-        self.scores = lambda rows: groups.scores_at(rows.positions, gains, among)
-        return super().choose_in_groups(decision, groups, gains, size, among)
+    def choose_in_groups(self, groups: GroupMax, gains: Gains, size: int) -> int:
+        self.scores = lambda rows: groups.scores_at(rows.positions, gains)
+        return super().choose_in_groups(groups, gains, size)
 
 
 @define(eq=False)
@@ -118,13 +111,14 @@ class VerifyingSearch(Search):
         return None if scores is None else relative(decision, scores)
 
     def _scores_of(self, decision: Decision) -> Scores | None:
-        feasible, eq_class = decision.feasible, decision.by_groups
+        feasible, fast = decision.feasible, self.fast
         if decision.scores is not None or decision.error is not None or feasible is None or len(feasible) < 2:
             return None
-        if isinstance(eq_class, EquivalenceClass) and eq_class.index is not None:
-            return eq_class.index.scores_at(feasible.positions)
-        if isinstance(eq_class, LazyFilter):
-            return eq_class.totals[feasible.positions]
+        index = None if fast is None or fast.indexed is None else fast.indexed.index
+        if index is not None and decision.by_groups is fast:
+            return index.scores_at(feasible.positions)
+        if isinstance(decision.by_groups, LazyFilter):
+            return decision.by_groups.totals[feasible.positions]
         if self._recording is not None and self._recording.scores is not None:
             return self._recording.scores(feasible)
         return None

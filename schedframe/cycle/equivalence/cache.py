@@ -12,7 +12,7 @@ from attrs import define, field
 
 from ...api import Pod
 from ...framework import Framework
-from ...state import ObjectStore, Rows
+from ...state import ObjectStore
 from . import policy
 from .cacheability import CacheablePlan, partition_plan
 from .class_key import ClassKey, class_key
@@ -38,8 +38,6 @@ class EquivalenceCache:
     limit: int | None = None
     """Classes at most, within the byte bound; ``None``: as many as ``policy`` says."""
     policy: Policy = field(factory=lambda: policy.DEFAULT)
-    on_fault: Callable[[EquivalenceClass, BaseException], Rows] | None = None
-    """Gives the feasible rows of a decision whose index failed when they were wanted."""
     on_signature_failure: Callable[[Framework, Pod], None] = lambda framework, pod: None
     """Called for a pod whose signature some plugin failed to tell."""
     _classes: OrderedDict[ClassKey, EquivalenceClass] = field(factory=OrderedDict)
@@ -140,7 +138,7 @@ class EquivalenceCache:
             or len(shared.node_columns.status_codes.statuses) > self.policy.answers
         ):
             columns = NodeColumns(framework.handle.table, plan, pod, self.objects)
-            shared = self._shared[key] = SharedIndexes(columns, self.policy, self.on_fault)
+            shared = self._shared[key] = SharedIndexes(columns, self.policy)
             self._bytes += shared.nbytes
         return shared
 

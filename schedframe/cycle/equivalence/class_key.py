@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from attrs import frozen
@@ -28,27 +28,20 @@ def class_key(
 ) -> ClassKey | None:
     """Return the key of *pod*; ``None`` if a plugin cannot compare it, and such pods have no class.
 
-    *on_failure* is called if a plugin fails to.
+    *on_failure* is called if a plugin fails to, or gives what cannot be hashed.
     """
-    node = signature(plan.node_signatures, pod, on_failure)
-    other = None if node is None else signature(plan.pod_signatures, pod, on_failure)
-    return None if node is None or other is None else ClassKey(profile, node, other)
-
-
-def signature(
-    hooks: Iterable[Any], pod: Pod, on_failure: Callable[[], None] | None = None
-) -> tuple[Any, ...] | None:
-    """Return what the plugins of these ``pod_signature`` hooks read of *pod*; ``None`` if one cannot say."""
-    values = []
-    for hook in hooks:
-        try:
+    values: list[Any] = []
+    try:
+        for hook in (*plan.node_signatures, *plan.pod_signatures):
             value = hook(pod)
-            hash(value)
-        except plugin_faults():  # as "cannot say": the full search needs no signature
-            if on_failure is not None:
-                on_failure()
-            return None
-        if value is None:
-            return None
-        values.append(value)
-    return tuple(values)
+            if value is None:
+                return None
+            values.append(value)
+        nodes = len(plan.node_signatures)
+        key = ClassKey(profile, tuple(values[:nodes]), tuple(values[nodes:]))
+        hash(key)
+    except plugin_faults():  # as "cannot say": the full search needs no signature
+        if on_failure is not None:
+            on_failure()
+        return None
+    return key

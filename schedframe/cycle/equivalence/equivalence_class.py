@@ -9,10 +9,9 @@ from functools import partial
 
 from attrs import evolve
 
-from ..._plugin_faults import plugin_faults
 from ...api import Pod
 from ...framework import MAX_SCORE, CycleState, Framework
-from ...state import ObjectStore, Rows
+from ...state import ObjectStore
 from .cacheability import CacheablePlan
 from .class_key import class_key
 from .columns import ClassColumns
@@ -98,16 +97,6 @@ class EquivalenceClass:
         parts = (self.columns, self.index, self.groupings, *self._overlays.values())
         sizes = sum([part.nbytes for part in parts if part is not None])
         return sizes + self._memo.nbytes() + BYTES_A_CLASS
-
-    def feasible_rows(self) -> Rows:
-        """Return the rows that the index found feasible in this cycle."""
-        try:
-            assert self.index is not None
-            return self.index.feasible_rows()
-        except plugin_faults() as error:
-            if self.shared.on_fault is None:
-                raise
-            return self.shared.on_fault(self, error)
 
     def only_filter(self) -> Query | None:
         """Return the query without scores, if one plugin filters rows beside those that read the node object.
@@ -251,7 +240,9 @@ class EquivalenceClass:
         self.stamp = change_stamp(table, self._objects)
         self._versions = dependency_versions(plan.dependencies, table, self._objects)
         query = None
-        if columns.cacheable and class_key("", plan, self.pod) is not None:
+        # A plugin may be unable to compare the pod by now; for the first generation the cache has the key.
+        signed = self.generation == 1 or class_key("", plan, self.pod) is not None
+        if columns.cacheable and signed:
             query = self._query.prepared(plan.cached, plan.pod_plan, columns.passing())
         self.cacheable, self._by_state = query is not None, False
         if query is not None:

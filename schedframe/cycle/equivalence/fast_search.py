@@ -46,6 +46,8 @@ class FastSearch:
     rng: Random
     report: Callable[[Status, Pod], None] = lambda status, pod: None
     """Called once for each fault of the cache."""
+    indexed: EquivalenceClass | None = None
+    """The class whose index gave the last decision that was drawn from one."""
     live: LiveSearch = field(init=False)
     """Chooses where a class has columns."""
     _unsigned: set[tuple[str, str]] = field(factory=set, init=False)
@@ -55,7 +57,6 @@ class FastSearch:
 
     def __attrs_post_init__(self) -> None:
         self.live = LiveSearch(self.rng, self.cache.objects)
-        self.cache.on_fault = self._lost_rows
         self.cache.on_signature_failure = self._report_signatures
 
     def decide(self, framework: Framework, pod: Pod) -> Decision | None:
@@ -134,12 +135,18 @@ class FastSearch:
         fault.__cause__ = error
         self.report(Status.from_error(fault), pod)
 
-    def _lost_rows(self, eq_class: EquivalenceClass, error: BaseException) -> Rows:
-        """Return the feasible rows of a decision whose index cannot tell them any more: by another search."""
-        framework, pod, state = eq_class.framework, eq_class.pod, eq_class.new_state()
-        self.drop(framework, pod, error)
-        verdicts = framework.filter_rows(state, pod, eq_class.table.rows())
-        return verdicts.rows.select(verdicts.passing())
+    def feasible_rows(self) -> Rows:
+        """Return what the index of the last decision found feasible, by another search if it fails."""
+        eq_class = self.indexed
+        assert eq_class is not None
+        try:
+            assert eq_class.index is not None
+            return eq_class.index.feasible_rows()
+        except plugin_faults() as error:
+            framework, pod, state = eq_class.framework, eq_class.pod, eq_class.new_state()
+            self.drop(framework, pod, error)
+            verdicts = framework.filter_rows(state, pod, eq_class.table.rows())
+            return verdicts.rows.select(verdicts.passing())
 
     def _report_signatures(self, framework: Framework, pod: Pod) -> None:
         """Report each plugin once whose pod_signature fails or cannot be hashed; its pods have no class."""
@@ -158,7 +165,7 @@ class FastSearch:
         """Choose one of the best rows, which the index just found."""
         index = eq_class.index
         assert index is not None
-        decision.by_groups = eq_class
+        decision.by_groups, self.indexed = self, eq_class
         decision.node_name = eq_class.table.name_of(index.draw(self.rng))
         return decision
 

@@ -20,7 +20,7 @@ from ..search.lazy_filter import LazyFilter
 from ..search.tie_breaking import INFEASIBLE, Scores, one_of
 from .columns import ClassColumns
 from .equivalence_class import EquivalenceClass
-from .index.group_max import Group, GroupMax
+from .index.group_max import Gains, GroupMax
 from .live_answers import Mask, failed, merge_answer, passing, run_columnar_filters, run_filter
 from .spec_memo import SpecMemo
 
@@ -99,19 +99,11 @@ class LiveSearch:
         gains = None if groups is None else answers_of(answer.scores, groups, int)
         if groups is None or gains is None or min(gains) < MIN_SCORE or max(gains) > MAX_SCORE:
             return None
-        gains = [gain * entry.weight for gain in gains]
-        return self.choose_in_groups(decision, groups, gains, eq_class.table.size)
+        return self.choose_in_groups(groups, [gain * entry.weight for gain in gains], eq_class.table.size)
 
-    def choose_in_groups(
-        self,
-        decision: Decision,
-        groups: GroupMax,
-        gains: Sequence[int],
-        size: int,
-        among: Sequence[Group] | None = None,
-    ) -> int:
+    def choose_in_groups(self, groups: GroupMax, gains: Gains, size: int) -> int:
         """As :meth:`GroupMax.choose`."""
-        return groups.choose(gains, self.rng, size, among)
+        return groups.choose(gains, self.rng, size)
 
     def _best_scored(self, eq_class: EquivalenceClass, decision: Decision, feasible: Rows) -> int | None:
         """Add the scores of live plugins to the totals, and choose; ``None`` if a plugin fails."""
@@ -199,19 +191,16 @@ class LiveSearch:
         passes = None if groups is None else answers_of(answer.passes, groups, bool)
         if groups is None or passes is None:
             return None
-        chosen = groups.chosen(passes)
+        gains = [0 if passed else None for passed in passes]
+        chosen = groups.chosen(gains)
         count = sum([group.rows for group in chosen])
         if count < 2:
             return None
         if all(passes):
             return self.choose(memo, decision)
         feasible = LazyRows(table, count, lambda: groups.rows_of(chosen))
-        gains = [0] * len(chosen)
         return self.conclude(
-            memo,
-            decision,
-            feasible,
-            lambda: self.choose_in_groups(decision, groups, gains, table.size, chosen),
+            memo, decision, feasible, lambda: self.choose_in_groups(groups, gains, table.size)
         )
 
     def filter_lazily(

@@ -39,7 +39,7 @@ class Policy:
     empty again.
     """
     groupings: int = 4
-    """Ways to group rows that a class follows at a time; beyond, the oldest is dropped."""
+    """Ways to group rows that a class follows at a time; beyond, all are dropped."""
 
     # ---- when a class is made ----------------------------------------------------------------------------
 

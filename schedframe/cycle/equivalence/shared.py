@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import define
 
-from ...state import Rows, RowsByState
+from ...state import RowsByState
 from .evaluate.batch import BatchEvaluator
 from .index.score_matrix import ScoreMatrix
 from .node_columns import NodeColumns
@@ -20,8 +20,6 @@ class SharedIndexes:
 
     node_columns: NodeColumns
     policy: Policy
-    on_fault: Callable[[Any, BaseException], Rows] | None = None
-    """Gives the feasible rows of a decision whose index failed when they were wanted."""
     users: int = 0
     """Classes that share this."""
     _rows_by_state: RowsByState | None = None

@@ -33,17 +33,14 @@ OUTSIDE = {
     # Called after a fault, or not by the scheduler at all.
     "FastSearch.decide",
     "FastSearch._after_fault",
-    "FastSearch._drop",
-    "FastSearch._lost_rows",
+    "FastSearch.feasible_rows",
     "EquivalenceCache.drop",
     "EquivalenceCache.classes",
     "EquivalenceClass.discard",
-    "EquivalenceClass.feasible_rows",
     # Positions of lazy rows, which readers of a decision compute: one expression of NumPy.
     "ClassColumns.feasible_positions",
     "EquivalenceClass.check_invariants",
     "class_key",
-    "signature",
 }
 AFTER_A_DRAW = {"GroupMax._at"}
 """It gets a number that was drawn: the full search draws again, so later draws are others."""

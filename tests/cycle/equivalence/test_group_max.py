@@ -80,8 +80,8 @@ class GroupedMachine(RuleBasedStateMachine):
 
     @rule(passing=st.sets(CODES), draw=st.integers(0, 100))
     def choose_among_some(self, passing: set[int], draw: int) -> None:
-        passes = [code in passing for (code,) in self.grouped.present()]
-        groups = self.grouped.chosen(passes)
+        gains = [0 if code in passing else None for (code,) in self.grouped.present()]
+        groups = self.grouped.chosen(gains)
         rows = [
             row
             for row in (self.values != INFEASIBLE).nonzero()[0].tolist()
@@ -93,7 +93,7 @@ class GroupedMachine(RuleBasedStateMachine):
             return
         best = [row for row in rows if self.values[row] == self.values[rows].max()]
         rng, other, size = Random(draw), Random(draw), len(self.values)
-        assert self.grouped.choose([0] * len(groups), rng, size, groups) == drawn(best, size, other)
+        assert self.grouped.choose(gains, rng, size) == drawn(best, size, other)
         assert rng.getstate() == other.getstate()
 
     @invariant()

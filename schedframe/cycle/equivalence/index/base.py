@@ -8,23 +8,19 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ....state import Rows
+from ...search.decision import FeasibleRows
 from ...search.tie_breaking import Scores
 
 
-class OnlyRow(Protocol):
+class OnlyRow(FeasibleRows, Protocol):
     """Finds the one feasible row for pods that waited, among the rows that changed since."""
 
     def only_row(self) -> int | None:
         """Return that row; ``None`` to search."""
         ...
 
-    def feasible_rows(self) -> Rows:
-        """Return the row that :meth:`only_row` found last."""
-        ...
 
-
-class ScoreIndex(Protocol):
+class ScoreIndex(FeasibleRows, Protocol):
     """Finds the rows with the highest score.
 
     Scores are of feasible rows; all are lower than those of the full search by the same number. :meth:`best`
@@ -37,10 +33,6 @@ class ScoreIndex(Protocol):
 
     def draw(self, rng: Random) -> int:
         """Return one of the best rows, by the rule of :mod:`~.tie_breaking`."""
-        ...
-
-    def feasible_rows(self) -> Rows:
-        """Return all feasible rows, ascending; positions are computed at first use."""
         ...
 
     def scores_at(self, positions: npt.NDArray[np.intp]) -> Scores:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
@@ -22,6 +21,8 @@ Codes = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 Key = tuple[int, ...]
 """The codes that the rows of a group have."""
+Gains = Sequence[int | None]
+"""What is added to the scores of each group; ``None`` for a group that does not pass."""
 
 
 @define
@@ -178,9 +179,9 @@ class GroupMax:
             del groups[group.key], self._by_id[group.id]
         return list(groups)
 
-    def chosen(self, passes: Sequence[bool]) -> list[Group]:
-        """Return the groups that pass, in the order of :meth:`present`, which must come first."""
-        return [group for group, passed in zip(self._groups.values(), passes, strict=True) if passed]
+    def chosen(self, gains: Gains) -> list[Group]:
+        """Return the groups that pass, those with a gain; :meth:`present` must come first."""
+        return [group for group, gain in zip(self._groups.values(), gains, strict=True) if gain is not None]
 
     def rows_of(self, groups: Sequence[Group]) -> npt.NDArray[np.intp]:
         """Return the rows of *groups*, ascending; O(rows)."""
@@ -188,19 +189,18 @@ class GroupMax:
         here &= self._values != INFEASIBLE
         return here.nonzero()[0]
 
-    def choose(
-        self, gains: Sequence[int], rng: Random, size: int, among: Sequence[Group] | None = None
-    ) -> int:
+    def choose(self, gains: Gains, rng: Random, size: int) -> int:
         """Return one of the rows with the highest sum of score and gain, in a table of *size* rows.
 
-        *gains*: by group in the order of :meth:`present`, which must come first, or of *among*.
+        *gains*: by group in the order of :meth:`present`, which must come first.
         """
-        groups = list(self._groups.values()) if among is None else among
-        best = groups
-        if len(groups) > 1:
-            sums = [group.top + gain for group, gain in zip(groups, gains, strict=True)]
-            highest = max(sums)
-            best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
+        groups = self._groups.values()
+        sums = [
+            INFEASIBLE if gain is None else group.top + gain
+            for group, gain in zip(groups, gains, strict=True)
+        ]
+        highest = max(sums)
+        best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
         ties = sum([group.ties for group in best])
         if ties >= many(size):
             return self._one_of_many(best, rng, size)
@@ -215,12 +215,9 @@ class GroupMax:
                 return self._at(block, best, before)
         raise InvariantError("groups count more best rows than their blocks")
 
-    def scores_at(
-        self, positions: npt.NDArray[np.intp], gains: Sequence[int], among: Sequence[Group] | None = None
-    ) -> Scores:
+    def scores_at(self, positions: npt.NDArray[np.intp], gains: Gains) -> Scores:
         """Return the sums of score and gain of these feasible rows, as in :meth:`choose`; O(rows)."""
-        groups = self._groups.values() if among is None else among
-        gain_of = {group.id: gain for group, gain in zip(groups, gains, strict=True)}
+        gain_of = {group.id: gain for group, gain in zip(self._groups.values(), gains, strict=True)}
         ids = self._ids[positions].tolist()
         return self._values[positions] + np.array([gain_of[each] for each in ids], np.int64)
 
@@ -282,10 +279,10 @@ class GroupMax:
 
 @define(eq=False)
 class GroupMaxCache:
-    """The ways in which the rows of one class are grouped, most recently used last."""
+    """The ways in which the rows of one class are grouped; of too many, all are dropped."""
 
     policy: policy.Policy
-    _ways: OrderedDict[Key, GroupMax] = field(factory=OrderedDict)
+    _ways: dict[Key, GroupMax] = field(factory=dict)
 
     @property
     def nbytes(self) -> int:
@@ -307,10 +304,8 @@ class GroupMaxCache:
         way = self._ways.get(key)
         if way is None:
             if len(self._ways) >= self.policy.groupings:
-                self._ways.popitem(last=False)
+                self._ways.clear()
             way = self._ways[key] = GroupMax(columns, self.policy)
-        elif len(self._ways) > 1:
-            self._ways.move_to_end(key)
         return way if way.catch_up(values, generation, table) else None
 
     def check_invariants(self, values: Scores, generation: int, table: NodeTable) -> None:
