@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final
 
 from ..api import Pod, Quantity
-from ..api.resources import pod_requests
+from ..api.resources import pod_requests, supports_pod_level
 
 _UNITS: Final = {"cpu": "cores", "memory": "bytes", "ephemeral-storage": "bytes", "storage": "bytes"}
 _HELP: Final = {
@@ -35,7 +35,8 @@ def pod_resource_metrics(pods: Iterable[Pod]) -> bytes:
 def pod_limits(pod: Pod) -> Mapping[str, Quantity]:
     """Return the limits of *pod*: all containers together, or the greatest that starting it needs.
 
-    Sidecars count for what runs beside them and for what starts after them. Overhead adds to what is limited.
+    Sidecars count for what runs beside them and for what starts after them. Limits of the pod as a whole
+    replace those of its containers. Overhead adds to limits that are not 0.
     """
     spec = pod.spec
     total, starting, sidecars = _Sum(), _Sum(), _Sum()
@@ -53,7 +54,11 @@ def pod_limits(pod: Pod) -> Mapping[str, Quantity]:
     for container in spec.containers:
         total.add(container.resources.limits)
     total.raise_to(starting.amounts)
-    total.add({name: each for name, each in spec.overhead.items() if name in total.amounts})
+    if spec.resources is not None:
+        whole = spec.resources.limits
+        total.amounts |= {name: amount for name, amount in whole.items() if supports_pod_level(name)}
+    limited = {name for name, amount in total.amounts.items() if amount.nano}
+    total.add({name: amount for name, amount in spec.overhead.items() if name in limited})
     return total.amounts
 
 

@@ -30,7 +30,7 @@ from schedframe.serve import (
     on_core,
 )
 from schedframe.serve.access import CACHED_ANSWERS, ExpiringCache, ReviewTimes
-from schedframe.serve.pod_resources import pod_resource_metrics
+from schedframe.serve.pod_resources import pod_limits, pod_resource_metrics
 from schedframe.serve.server import is_loopback
 from schedframe.serve.tls import self_signed
 from tests.cluster.kubernetes.scripted import ScriptedClient, refusal, run
@@ -302,3 +302,18 @@ def test_resources_of_pods() -> None:
         f'kube_pod_resource_limit{{{shared},resource="cpu",{own},unit="cores"}} 1',
         f'kube_pod_resource_limit{{{shared},resource="memory",{own},unit="bytes"}} {5 << 30}',
     ]
+
+
+def test_limits_of_a_whole_pod_replace_those_of_its_containers() -> None:
+    cluster = InMemoryCluster()
+    spec = {
+        "containers": [{"name": "c", "resources": {"limits": {"cpu": "1", "example.com/gpu": "0"}}}],
+        "resources": {"limits": {"cpu": "4", "memory": "1Gi", "ephemeral-storage": "1Gi"}},
+        "overhead": {"memory": "1Gi", "example.com/gpu": "1"},
+    }
+    cluster.create({"kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+    (pod,) = cluster.list("Pod")
+    amounts = {name: str(amount) for name, amount in pod_limits(pod).items()}
+    assert amounts == {"cpu": "4", "memory": str(2 << 30), "example.com/gpu": "0"}, (
+        "no overhead on a limit of 0"
+    )
