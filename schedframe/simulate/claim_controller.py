@@ -118,7 +118,7 @@ class ClaimController:
             status = evolve(status, reserved_for=left)
             if not left:
                 status = evolve(status, allocation=None, devices=())
-                claim = evolve(claim, metadata=evolve(claim.metadata, finalizers=()))
+                claim = evolve(claim, metadata=claim.metadata.with_finalizers(()))
             claim = self.cluster.update(evolve(claim, status=status))
         owners = {owner.uid for owner in claim.metadata.owner_references if owner.controller}
         if pod.uid in owners and not claim.status.reserved_for:

@@ -98,7 +98,7 @@ class Trial:
         try:
             for gone in change.deleted:
                 # With finalizers the pod would only be marked as terminating.
-                cluster.apply(evolve(gone, metadata=evolve(gone.metadata, finalizers=())))
+                cluster.apply(evolve(gone, metadata=gone.metadata.with_finalizers(())))
                 cluster.delete("Pod", gone.key)
             for obj in change.objects:
                 cluster.apply(obj)

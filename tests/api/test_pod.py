@@ -96,6 +96,7 @@ def test_copies_keep_every_field(pod: Pod) -> None:
     assert pod.with_status(phase="Running") == Pod(pod.metadata, pod.spec, status)
     metadata = attrs.evolve(pod.metadata, resource_version="7")
     assert pod.with_resource_version("7") == Pod(metadata, pod.spec, pod.status)
+    assert pod.metadata.with_finalizers(("a",)) == attrs.evolve(pod.metadata, finalizers=("a",))
     for copied in (
         pod.with_node_name("n1"),
         pod.with_status(phase="Running"),

@@ -70,11 +70,10 @@ def allocating(pod: Pod, allocation: AllocationResult | None) -> Change:
             raise ClaimChanged(f"claim {claim.key} got {what} in the meantime")
         metadata = claim.metadata
         if allocation is not None and FINALIZER not in metadata.finalizers:
-            metadata = evolve(metadata, finalizers=(*metadata.finalizers, FINALIZER))
+            metadata = metadata.with_finalizers((*metadata.finalizers, FINALIZER))
         consumer = ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
         reserved = (*claim.status.reserved_for, consumer)
-        changed = ResourceClaim(metadata, claim.spec, claim.status)
-        return with_status(changed, allocation=allocation or has, reserved_for=reserved)
+        return with_status(claim, metadata, allocation=allocation or has, reserved_for=reserved)
 
     return change
 
@@ -116,7 +115,7 @@ def delete_claim(cluster: ClusterPort, claim: ResourceClaim) -> None:
         if FINALIZER not in metadata.finalizers:
             return None
         finalizers = tuple(name for name in metadata.finalizers if name != FINALIZER)
-        return evolve(claim, metadata=evolve(metadata, finalizers=finalizers))
+        return evolve(claim, metadata=metadata.with_finalizers(finalizers))
 
     try:
         cluster.delete(change_claim(cluster, claim, unprotected, again=True))
