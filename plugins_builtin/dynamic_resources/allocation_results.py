@@ -43,6 +43,8 @@ def _result(claim: ResourceClaim, number: int, pick: Pick) -> DeviceRequestAlloc
         # The version is part of the key: a claim that is allocated again has another one by then.
         key = (claim.uid or claim.key, claim.metadata.resource_version, *pick.offered.id, str(number))
         share = str(uuid5(_SHARES, "\0".join(key)))
+    # Without capacities the default, which needs no check of its entries.
+    consumed = {"consumed_capacity": dict(sorted(pick.consumed.items()))} if pick.consumed else {}
     return DeviceRequestAllocationResult(
         pick.query.name,
         driver,
@@ -53,7 +55,7 @@ def _result(claim: ResourceClaim, number: int, pick: Pick) -> DeviceRequestAlloc
         binding_conditions=device.binding_conditions,
         binding_failure_conditions=device.binding_failure_conditions,
         share_id=share,
-        consumed_capacity=dict(sorted(pick.consumed.items())),
+        **consumed,
     )
 
 
