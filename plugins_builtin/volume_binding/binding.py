@@ -26,7 +26,15 @@ from schedframe import (
 )
 
 from .._volumes_in_tree import migrated_plugins, plugin_of, translated_affinity
-from .assumed import SELECTED_NODE, Assumption, NodeSelection, VolumeReservation, is_fully_bound, version_of
+from .assumed import (
+    SELECTED_NODE,
+    Assumption,
+    NodeSelection,
+    T,
+    VolumeReservation,
+    is_fully_bound,
+    version_of,
+)
 from .claims import PodClaims, Storage
 from .filtering import assign_claims
 from .volumes import labels_selector, reaches, selector_of
@@ -184,7 +192,7 @@ class _Check:
         return None
 
     def _bound(self, binding: StaticBinding, node: Node) -> str | None:
-        volume = self._volume(binding.volume_name)
+        volume = self._volume(binding.volume_name, _written(binding.assumption))
         if volume is None:
             return f'persistentvolume "{binding.volume_name}" is gone'
         claim = self._claim(binding.claim)
@@ -201,7 +209,7 @@ class _Check:
         return None if is_fully_bound(claim) else _NOT_YET
 
     def _provisioned(self, provisioning: Provisioning, node: Node) -> str | None:
-        claim = self._claim(provisioning.claim)
+        claim = self._claim(provisioning.claim, _written(provisioning.assumption))
         if isinstance(claim, str):
             return claim
         if _is_older(claim, provisioning.assumption):
@@ -218,14 +226,16 @@ class _Check:
                 return problem
         return None if is_fully_bound(claim) else _NOT_YET
 
-    def _volume(self, name: str) -> PersistentVolume | None:
-        self.events.append(EventOf(_VOLUME, name))
+    def _volume(self, name: str, written: PersistentVolume | None = None) -> PersistentVolume | None:
         volume: PersistentVolume | None = self.cluster.get("PersistentVolume", name)
+        self.events.append(EventOf(_VOLUME, name, _newest_version(volume, written)))
         return volume
 
-    def _claim(self, known: PersistentVolumeClaim) -> PersistentVolumeClaim | str:
-        self.events.append(EventOf(_CLAIM, known.key))
+    def _claim(
+        self, known: PersistentVolumeClaim, written: PersistentVolumeClaim | None = None
+    ) -> PersistentVolumeClaim | str:
         claim: PersistentVolumeClaim | None = self.cluster.get("PersistentVolumeClaim", known.key)
+        self.events.append(EventOf(_CLAIM, known.key, _newest_version(claim, written)))
         if claim is None or claim.uid != known.uid:
             return f'persistentvolumeclaim "{known.name}" is gone'
         return claim
@@ -253,3 +263,14 @@ def _is_older(
     """Return whether *obj* is older than the write of this attempt: a cluster may answer from a cache."""
     written = assumption.written if assumption is not None else None
     return written is not None and version_of(obj) < version_of(written)
+
+
+def _written(assumption: Assumption[T] | None) -> T | None:
+    return None if assumption is None else assumption.written
+
+
+def _newest_version(obj: T | None, written: T | None) -> str:
+    """Return the later resource version of what is stored and what was written; empty without either."""
+    if written is not None and (obj is None or version_of(obj) < version_of(written)):
+        obj = written
+    return "" if obj is None else obj.metadata.resource_version

@@ -160,6 +160,8 @@ class EventOf:
     event: ClusterEvent
     key: str
     """Of the object: ``namespace/name``, or the name."""
+    seen_version: str = ""
+    """Resource version of the object that was looked at: an event that shows it is no news."""
 
 
 WILDCARD: Final = ClusterEvent(EventResource.WILDCARD, Action.ALL)

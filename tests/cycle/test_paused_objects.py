@@ -32,8 +32,8 @@ def attempt(name: str, moment: int = 0) -> Attempt:
     return found
 
 
-def about(name: str) -> Namespace:
-    return Namespace(ObjectMeta(name=name))
+def about(name: str, version: str = "") -> Namespace:
+    return Namespace(ObjectMeta(name=name, resource_version=version))
 
 
 def uids(found: list[Any]) -> list[str]:
@@ -67,6 +67,31 @@ def test_an_event_about_another_object_was_not_missed() -> None:
     assert parked.pause(attempt("b", since), "b", 10.0, [EventOf(DELETED, "y")])
     assert not parked.pause(attempt("c", since), "c", 10.0, [ANY])
     assert parked.pause(attempt("c", parked.moment), "c", 10.0, [EventOf(ANY, "y")])
+
+
+def test_an_event_that_shows_the_version_looked_at_is_no_news() -> None:
+    parked = PausedBindings()
+    parked.pause(attempt("a"), "a", 10.0, [EventOf(ANY, "x", "7")])
+    assert uids(parked.concerned(CHANGED, about("x", "7"))) == []
+    since = parked.moment
+    assert uids(parked.concerned(CHANGED, about("x", "8"))) == ["a"]
+    assert parked.pause(attempt("a", since), "a", 10.0, [EventOf(ANY, "x", "8")])
+    assert not parked.pause(attempt("b", since), "b", 10.0, [EventOf(ANY, "x", "7")])
+    assert not parked.pause(attempt("b", since), "b", 10.0, [EventOf(ANY, "x")])
+    parked.check_invariants()
+
+
+def test_a_deletion_is_news_although_it_shows_a_version_looked_at() -> None:
+    parked = PausedBindings()
+    parked.pause(attempt("a"), "a", 10.0, [EventOf(ANY, "x", "7")])
+    assert uids(parked.concerned(DELETED, about("x", "7"))) == ["a"]
+    assert not parked.pause(attempt("b"), "b", 10.0, [EventOf(ANY, "x", "7")])
+
+
+def test_an_object_without_a_version_is_never_seen() -> None:
+    parked = PausedBindings()
+    parked.pause(attempt("a"), "a", 10.0, [EventOf(ANY, "x")])
+    assert uids(parked.concerned(CHANGED, about("x"))) == ["a"]
 
 
 def test_in_doubt_an_event_was_missed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from attrs import define, field
 from sortedcontainers import SortedList
 
 from ...errors import InvariantError
-from ...queue import ClusterEvent, EventOf, matches
+from ...queue import Action, ClusterEvent, EventOf, matches
 from ...state import policy
 from .attempt import Attempt
 
@@ -49,8 +49,9 @@ class PausedBindings:
     """Number of events so far."""
     _last: dict[ClusterEvent, int] = field(factory=dict)
     """Moment of the last occurrence; as many entries as there are kinds of events."""
-    _last_of: dict[EventOf, int] = field(factory=dict)
-    """The same by object, complete for moments after ``_complete``; latest events last."""
+    _last_of: dict[EventOf, tuple[int, str]] = field(factory=dict)
+    """The same by object, with the version that it showed; complete for moments after ``_complete``; latest
+    events last."""
     _complete: int | None = None
     """``None`` until the first attempt waits for an object."""
     _paused: dict[str, PausedBinding] = field(factory=dict)
@@ -112,25 +113,27 @@ class PausedBindings:
         """Note that *event* came, about an object, and take out those that wait for it."""
         self.moment += 1
         self._last[event] = self.moment
-        key = ""
+        key = version = ""
         if self._complete is not None and subject is not None:
-            key = subject.key
-            self._remember(EventOf(event, key))
+            key, version = subject.key, _version_in(event, subject)
+            self._remember(EventOf(event, key), version)
         if not self._paused:
             return []
         candidates = self._by_kind | self._by_key[key] if key in self._by_key else self._by_kind
-        found = [p for p in candidates.values() if any(_is_met(wanted, event, key) for wanted in p.events)]
+        found = [
+            p for p in candidates.values() if any(_is_met(wanted, event, key, version) for wanted in p.events)
+        ]
         for paused in found:
             self.leave(paused.uid)
         return found
 
-    def _remember(self, came: EventOf) -> None:
+    def _remember(self, came: EventOf, version: str) -> None:
         last = self._last_of
         last.pop(came, None)
-        last[came] = self.moment
+        last[came] = self.moment, version
         if len(last) > 2 * policy.KEPT_CHANGES:
             for old in list(islice(last, policy.KEPT_CHANGES)):
-                self._complete = last.pop(old)
+                self._complete, _ = last.pop(old)
 
     def _missed(self, wanted: Wanted, since: int) -> bool:
         """Return whether it came after *since*; in doubt, yes: to look once more does no harm."""
@@ -138,7 +141,11 @@ class PausedBindings:
         came = [last for last, moment in self._last.items() if moment > since and matches(event, last)]
         if not isinstance(wanted, EventOf) or self._complete is None or since < self._complete:
             return bool(came)
-        return any(self._last_of.get(EventOf(last, wanted.key), 0) > since for last in came)
+        for last in came:
+            moment, version = self._last_of.get(EventOf(last, wanted.key), (0, ""))
+            if moment > since and not _is_seen(wanted, version):
+                return True
+        return False
 
     def _add(self, paused: PausedBinding) -> None:
         if paused.uid in self._paused:
@@ -171,7 +178,18 @@ def _keys(paused: PausedBinding) -> set[str]:
     return {wanted.key for wanted in paused.events if isinstance(wanted, EventOf)}
 
 
-def _is_met(wanted: Wanted, event: ClusterEvent, key: str) -> bool:
+def _version_in(event: ClusterEvent, subject: Any) -> str:
+    """Return the resource version that an event shows; empty for a deletion, which is always news."""
+    shown: str = "" if event.actions & Action.DELETE else subject.metadata.resource_version
+    return shown
+
+
+def _is_seen(wanted: EventOf, version: str) -> bool:
+    """Return whether an event about the object brought nothing but the version that was looked at."""
+    return bool(version) and wanted.seen_version == version
+
+
+def _is_met(wanted: Wanted, event: ClusterEvent, key: str, version: str) -> bool:
     if isinstance(wanted, EventOf):
-        return wanted.key == key and matches(wanted.event, event)
+        return wanted.key == key and matches(wanted.event, event) and not _is_seen(wanted, version)
     return matches(wanted, event)
