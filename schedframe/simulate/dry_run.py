@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from random import Random
 from typing import Any, Literal
@@ -15,7 +15,10 @@ from .._checked import checked
 from ..api import ClusterObject, Pod, PodCondition
 from ..cluster import ClusterPort, Subscription, WatchHandler
 from ..cluster.port import K
+from ..cycle.binding.api_writes import PodWriteQueue
 from ..cycle.core import Core
+from ..cycle.events import EventRecorder
+from ..cycle.runtime.executors import InlineExecutor
 from ..cycle.runtime.inbox import Inbox
 from ..cycle.runtime.timers import Timers
 
@@ -88,14 +91,31 @@ class DryRunCluster:
 def dry_run(core: Core) -> Iterator[DryRunCluster]:
     """Context in which requests of plugins through their handle have no effect on *core*.
 
-    This concerns writes, verdicts on waiting pods and requests to the queue. Random draws come from another
-    generator, so that the next tie of the scheduler is broken as without the dry run.
+    This concerns writes, events, verdicts on waiting pods and requests to the queue. Random draws come from
+    another generator, so that the next tie of the scheduler is broken as without the dry run.
     """
-    real = core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.written, core.timers
     dry = DryRunCluster(core.cluster)
-    core.cluster, core.waiting, core.inbox, core.rng = dry, core.waiting.muted(), Inbox(), Random(0)
-    core.binding, core.written, core.timers = {}, dict(core.written), Timers()
+    replaced: dict[str, Any] = {
+        "cluster": dry,
+        "events": EventRecorder(dry, core.clock),
+        "waiting": core.waiting.muted(),
+        "inbox": Inbox(),
+        "rng": Random(0),
+        "binding": {},
+        "written": dict(core.written),
+        "timers": Timers(),
+        # A write in a thread would be made after the dry run, to the real cluster.
+        "executor": InlineExecutor(),
+        "writes": PodWriteQueue(core),
+    }
+    real = {name: getattr(core, name) for name in replaced}
     try:
+        _set(core, replaced)
         yield dry
     finally:
-        core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.written, core.timers = real
+        _set(core, real)
+
+
+def _set(core: Core, parts: Mapping[str, Any]) -> None:
+    for name, part in parts.items():
+        setattr(core, name, part)

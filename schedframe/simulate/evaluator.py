@@ -42,10 +42,10 @@ class Evaluator:
         framework = self.framework_of(pod)
         if framework is None or pod.is_terminating:
             return Evaluation(pod, name, skipped=True)
-        gate = framework.run_pre_enqueue(pod)
-        if gate is not None:
-            return Evaluation(pod, name, pre_enqueue=gate)
         with dry_run(self.core) as writes:
+            gate = framework.run_pre_enqueue(pod)
+            if gate is not None:
+                return Evaluation(pod, name, pre_enqueue=gate)
             decision = self._search.decide(framework, pod)
             explanations = explain_decision(framework, decision)
             evaluation = Evaluation(pod, name, decision=decision, plugin_explanations=explanations)
@@ -58,10 +58,11 @@ class Evaluator:
     def decide(self, pod: Pod) -> Decision | None:
         """Return the decision about *pod* without preemption, ``None`` for a pod that no cycle would try."""
         framework = self.framework_of(pod)
-        if framework is None or pod.is_terminating or framework.run_pre_enqueue(pod) is not None:
+        if framework is None or pod.is_terminating:
             return None
         with dry_run(self.core):
-            return self._search.decide(framework, pod)
+            gated = framework.run_pre_enqueue(pod) is not None
+            return None if gated else self._search.decide(framework, pod)
 
     def feasible(self, pod: Pod) -> list[str]:
         """Return the nodes on which *pod* can run, in the order of the table; none for a gated pod.
@@ -69,13 +70,13 @@ class Evaluator:
         Runs only the filters, which costs a fraction of :meth:`evaluate`.
         """
         framework = self.framework_of(pod)
-        if framework is None or pod.is_terminating or framework.run_pre_enqueue(pod) is not None:
-            return []
         table, state = self.core.cache.table, CycleState()
-        if not table.num_nodes:
+        if framework is None or pod.is_terminating or not table.num_nodes:
             return []
         rows = table.rows()
         with dry_run(self.core):
+            if framework.run_pre_enqueue(pod) is not None:
+                return []
             outcome = framework.run_pre_filter(state, pod, rows)
             if outcome.status is not None:
                 return []
