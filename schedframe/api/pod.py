@@ -14,7 +14,7 @@ from ._wire import DEFAULT_NAMESPACE, HIDDEN, wire
 from .codec import encoder
 from .containers import HostPort
 from .metadata import NO_META, NamespacedObject, ObjectMeta
-from .podspec import EMPTY_SPEC, PodResources, PodSpec, decode_spec
+from .podspec import EMPTY_SPEC, PodResources, PodSpec, decode_spec, spec_on_node
 from .podstatus import FAILED, NO_STATUS, SUCCEEDED, PodStatus
 from .resources import pod_resources
 
@@ -107,7 +107,9 @@ class Pod(NamespacedObject):
 
     def with_node_name(self, node_name: str) -> Pod:
         """Return the same pod on another node (an empty name: on none); shares ``spec.memo``. About 1 µs."""
-        spec = self.spec.with_node_name(node_name)
+        spec = self.spec
+        # A pod that was searched for has a memo: a copy without a call in between.
+        spec = spec.with_node_name(node_name) if spec._memo is None else spec_on_node(spec, node_name)
         if self.status is not NO_STATUS and _may_be_resized(self.status):
             return _pod_with_spec(self, spec)
         if self._resources is None:

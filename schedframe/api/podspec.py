@@ -142,7 +142,7 @@ class PodSpec:
         """Return the same spec on another node (an empty name: on none). Shares :attr:`memo`."""
         if self._memo is None:
             object.__setattr__(self, "_memo", {})
-        return _spec_on_node(self, node_name)
+        return spec_on_node(self, node_name)
 
     def __getstate__(self) -> tuple[Any, ...]:
         # values in the memo may not be picklable, and can be derived again
@@ -177,7 +177,8 @@ def decode_spec(value: Any) -> PodSpec:
 
 
 _SPEC_FIELDS: Final = tuple(attribute.name for attribute in fields(PodSpec) if attribute.init)
-_spec_on_node: Final = compile_copy(PodSpec, "node_name")
+spec_on_node: Final = compile_copy(PodSpec, "node_name")
+"""``(spec, node_name)``: as :meth:`PodSpec.with_node_name`, for a spec that has a memo."""
 EMPTY_SPEC: Final = PodSpec()
 
 

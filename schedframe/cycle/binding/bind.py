@@ -7,7 +7,7 @@ from typing import Any
 from ...framework import Code, Status
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
 from ..core import Core
-from ..runtime.executors import Work, finish
+from ..runtime.executors import Work, completed
 from .activation import PODS_TO_ACTIVATE, activate_requested
 from .attempt import Attempt
 from .bind_task import UNKNOWN_OUTCOME, BindingTask
@@ -45,7 +45,11 @@ def submit(core: Core, attempt: Attempt) -> None:
     task = core.new_task(attempt, core.cluster)
     if core.executor.inline:
         try:
-            status = finish(task.run)
+            status = task.run()
+            if status is not None:
+                status = completed(status)
+        except Exception as error:  # noqa: BLE001 - the attempt ends with it, as in another executor
+            status = Status.from_error(error)
         except BaseException as error:  # Ctrl-C in a hook must not take the pod with it
             finish_binding(core, attempt, Status.from_error(error))
             raise

@@ -26,7 +26,7 @@ class Executor(Protocol):
     def inline(self) -> bool:
         """Whether ``submit`` has done everything, ``done`` included, when it returns.
 
-        The core runs work by itself then, as :func:`finish` does.
+        The core runs work by itself then, with the outcomes of :func:`finish`.
         """
         ...
 
@@ -43,9 +43,14 @@ def finish(work: Work) -> Any:
     """Return the result of *work*, or of the coroutine that it returns; a failure as a status."""
     try:
         result = work()
-        return result if result is None or not inspect.iscoroutine(result) else _run(result)
+        return None if result is None else completed(result)
     except Exception as error:  # noqa: BLE001 - returned to the caller as a status
         return Status.from_error(error)
+
+
+def completed(result: Any) -> Any:
+    """Return *result*, or that of the coroutine that it is; raises what that raises."""
+    return _run(result) if inspect.iscoroutine(result) else result
 
 
 def finish_whatever(work: Work, done: Done) -> None:
