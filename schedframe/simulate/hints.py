@@ -49,17 +49,16 @@ def queueing_hint(
     Skip. Raises :class:`InputError` if the plugin is not part of the profile.
     """
     waiting = as_pod(pod)
-    simulation = Simulation(objects, config, plugins=plugins, allow_imports=allow_imports)
-    framework = simulation.scheduler.core.frameworks.get(waiting.spec.scheduler_name)
-    registered = framework.events() if framework is not None else {}
-    if plugin not in registered:
-        raise InputError(
-            "plugin", f"{plugin!r} is not enabled in the profile", "enable it, or ask about another"
-        )
     wanted = event if isinstance(event, ClusterEvent) else _parse(event)
     before = as_object(old) if old is not None else None
     after = as_object(new) if new is not None else None
-    return _ask(with_implied(registered[plugin] or EVERYTHING), wanted, (waiting, before, after))
+    with Simulation(objects, config, plugins=plugins, allow_imports=allow_imports) as simulation:
+        framework = simulation.evaluator.framework_of(waiting)
+        registered = framework.events() if framework is not None else {}
+        if plugin not in registered:
+            problem = f"{plugin!r} is not enabled in the profile"
+            raise InputError("plugin", problem, "enable it, or ask about another")
+        return _ask(with_implied(registered[plugin] or EVERYTHING), wanted, (waiting, before, after))
 
 
 def _parse(event: str) -> ClusterEvent:

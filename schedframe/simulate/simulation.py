@@ -219,11 +219,16 @@ class Simulation:
         self._core.cache.assume_pod(_with_uid(as_pod(pod, strict=self.strict)).with_node_name(node_name))
 
     def cycle(self, pod: AnyPod) -> CycleReport:
-        """Search for a node for *pod*, with sampling if it is on. The pod is not placed."""
+        """Search for a node for *pod*, with sampling if it is on. The pod is not placed.
+
+        Raises :class:`InputError` if no profile has the scheduler name of the pod.
+        """
         value = _with_uid(as_pod(pod, strict=self.strict))
         sampling = self._core.search.sampling
         start = sampling.next_start if sampling is not None else 0
-        framework = self._core.frameworks[value.spec.scheduler_name]
+        framework = self.evaluator.framework_of(value)
+        if framework is None:
+            raise InputError("pod", self._no_profile(value), "set spec.schedulerName")
         decision = self._core.search.decide(framework, value)
         order = self._core.cache.order.names() if sampling is not None else sorted(self._nodes())
         best, total = _best(decision)
@@ -278,14 +283,17 @@ class Simulation:
         conditions = [c for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]
         if conditions:
             return conditions[0].message
-        framework = self._core.frameworks.get(pod.spec.scheduler_name)
+        framework = self.evaluator.framework_of(pod)
         if framework is None:
-            names = ", ".join(sorted(self._core.frameworks))
-            return f"no profile is named {pod.spec.scheduler_name}; the profiles are {names}"
+            return self._no_profile(pod)
         gate = framework.run_pre_enqueue(pod)
         if gate is not None:
             return gate.message
         return "the pod is being deleted" if pod.is_terminating else "the pod waits for its turn"
+
+    def _no_profile(self, pod: Pod) -> str:
+        names = ", ".join(sorted(self._core.frameworks))
+        return f"no profile is named {pod.spec.scheduler_name}; the profiles are {names}"
 
     def _nodes(self) -> list[str]:
         return self._core.cache.table.rows().names()
@@ -311,12 +319,10 @@ def evaluate(
     *strict* as for :func:`from_manifest`. Raises :class:`ConfigError` for a configuration that is refused,
     :class:`InputError` for a manifest that cannot be used.
     """
-    simulation = Simulation(objects, config, plugins=plugins, allow_imports=allow_imports, strict=strict)
-    try:
+    with Simulation(
+        objects, config, plugins=plugins, allow_imports=allow_imports, strict=strict
+    ) as simulation:
         return simulation.evaluate(pod)
-    finally:
-        for extender in simulation.scheduler.core.extenders:
-            extender.close()
 
 
 def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = (), *, strict: Strict = True) -> Any:

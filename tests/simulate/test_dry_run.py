@@ -22,6 +22,7 @@ class Busy:
         assert handle is not None
         handle.record_event(about, "Asked", "the pod was looked at")
         other = handle.cluster.get("Pod", "default/other")
+        assert other is not None
         handle.withdraw_nomination(other)
 
     @hookimpl

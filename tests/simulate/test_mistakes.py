@@ -23,6 +23,7 @@ from schedframe import (
     evaluate,
     explain,
     hookimpl,
+    queueing_hint,
 )
 from schedframe.errors import ConfigError, InputError
 from schedframe.testing import node, pod
@@ -152,3 +153,39 @@ def test_a_second_plugin_that_sorts_the_queue_says_how_to_disable_the_first() ->
         late, early = pod("late").annotations(deadline="9"), pod("early").annotations(deadline="1")
         placed = simulation.schedule([each.requests(cpu=3) for each in (late, early)])
         assert [placement.node_name for placement in placed] == [None, "n"]
+
+
+def test_a_cycle_needs_a_profile_of_the_pod() -> None:
+    problem = pytest.raises(InputError, match="no profile is named other; the profiles are default-scheduler")
+    with Simulation([node("n")]) as simulation, problem:
+        simulation.cycle(pod("p").for_scheduler("other"))
+
+
+@define(eq=False)
+class Closing:
+    """Counts how often it is closed."""
+
+    closed: int = 0
+
+    @hookimpl
+    def events_to_register(self) -> list[EventRegistration]:
+        return [EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD))]
+
+    @hookimpl
+    def filter(self, state: object, pod: Pod, node_info: object) -> Status:
+        return Status.unschedulable("closed")
+
+    @hookimpl
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_plugins_of_a_single_question_are_closed() -> None:
+    plugin = Closing()
+    assert evaluate([node("n")], pod("p"), plugins=[plugin]).feasible == []
+    assert plugin.closed == 1
+    answer = queueing_hint("Closing", pod("p"), "Node/Add", None, node("m"), plugins=[plugin])
+    assert (answer.hint, plugin.closed) == ("Queue", 2)
+    with pytest.raises(InputError, match="'Other' is not enabled"):
+        queueing_hint("Other", pod("p"), "Node/Add", None, node("m"), plugins=[plugin])
+    assert plugin.closed == 3
