@@ -296,10 +296,8 @@ class RowsByState:
         numbers = self._column[: self.table.size]
         if set(numbers.nonzero()[0].tolist()) != set((codes[: self.table.size] == 0).nonzero()[0].tolist()):
             raise InvariantError("the grouped rows are not those that have no code")
-        if (
-            not set(numbers.tolist()) <= {_LEFT_OUT, *self._by_number}
-            or self._column[self.table.size :].any()
-        ):
+        known = {_LEFT_OUT, *self._by_number}
+        if not known.issuperset(numbers.tolist()) or self._column[self.table.size :].any():
             raise InvariantError("rows have numbers of no state")
         for state in self._states.values():
             rows = (numbers == state.number).nonzero()[0]
@@ -310,10 +308,7 @@ class RowsByState:
                 or self._by_number[state.number] is not state
             ):
                 raise InvariantError(f"state {state.number} has other rows than it counts, or is misfiled")
-            keys = {self._key_of(row) for row in rows.tolist()}
-            if len(keys) > 1 or any(
-                sorted(key or (), key=str) != sorted(state.key or (), key=str) for key in keys
-            ):
+            if not {self._key_of(row) for row in rows.tolist()} <= {state.key}:
                 raise InvariantError(f"state {state.number} has rows with different resources or scores")
             if any(self._by_number.get(new.number) is not new for new in state.successors.values()):
                 raise InvariantError(f"state {state.number} has a successor that does not exist")

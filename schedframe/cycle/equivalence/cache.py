@@ -92,11 +92,9 @@ class EquivalenceCache:
         return len(self._classes)
 
     def _plan(self, framework: Framework) -> CacheablePlan | None:
-        try:
-            return self._plans[framework]
-        except KeyError:
-            plan = self._plans[framework] = partition_plan(framework)
-            return plan
+        if framework not in self._plans:
+            self._plans[framework] = partition_plan(framework)
+        return self._plans[framework]
 
     def _postpones(self, key: ClassKey) -> bool:
         """Return whether this pod gets no class: its class failed, or it may be the only one with its key."""
@@ -111,9 +109,7 @@ class EquivalenceCache:
 
     def _make(self, key: ClassKey, framework: Framework, plan: CacheablePlan, pod: Pod) -> EquivalenceClass:
         shared = self._shared_by((key.profile, key.node_signature), framework, plan, pod)
-        index_only = len(self._classes) < self.policy.index_only_classes
-        eq_class = EquivalenceClass(framework, plan, pod, self.objects, shared, index_only=index_only)
-        self._classes[key] = eq_class
+        eq_class = self._classes[key] = EquivalenceClass(framework, plan, pod, self.objects, shared)
         self._bytes += eq_class.nbytes
         while len(self._classes) > 1 and self._too_much():
             evicted = self._pop_oldest()

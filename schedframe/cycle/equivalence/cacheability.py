@@ -81,18 +81,11 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
 
 def part_of(plan: Plan, names: Container[str]) -> Plan:
     """Return the points of the scheduling cycle with the plugins of these *names* alone."""
-
-    def only(entries: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(entry for entry in entries if entry.name in names)
-
-    return evolve(
-        plan,
-        pre_filter=only(plan.pre_filter),
-        pod_hooks=only(plan.pod_hooks),
-        filter=only(plan.filter),
-        pre_score=only(plan.pre_score),
-        score=only(plan.score),
-    )
+    points = ("pre_filter", "pod_hooks", "filter", "pre_score", "score")
+    parts: dict[str, Any] = {
+        point: tuple(entry for entry in getattr(plan, point) if entry.name in names) for point in points
+    }
+    return evolve(plan, **parts)
 
 
 def _names(plan: Plan, *points: str) -> set[str]:

@@ -72,7 +72,7 @@ class ClassColumns:
         self._verdicts: Verdicts | None = None
         self._row_version, self._node_version = self.table.row_log.version, self.table.node_log.version
         self._take_node_scores()
-        self._evaluate_all()
+        self._evaluate(slice(self.table.size), self.table.rows())
 
     @property
     def nbytes(self) -> int:
@@ -100,11 +100,6 @@ class ClassColumns:
             self._verdicts = Verdicts(rows, self.codes[rows.index], self.statuses)
             self._verdicts.settle()
         return self._verdicts
-
-    def partial_score(self, row: int) -> int:
-        """Return the total of a row without what its node gives, or its code, negated."""
-        code = int(self.codes[row])
-        return -code if code > 0 else int(self.totals[row] - self.node_scores[row]) if code == 0 else code
 
     def totals_of(self, rows: Rows) -> Column:
         """Totals of some feasible rows, normalised over just them; read-only."""
@@ -155,10 +150,7 @@ class ClassColumns:
             if positions is not None:
                 self._evaluate(positions, Rows.ascending(table, positions[table.alive[positions]]))
                 return
-        self._evaluate_all()
-
-    def _evaluate_all(self) -> None:
-        self._evaluate(slice(self.table.size), self.table.rows())
+        self._evaluate(slice(table.size), table.rows())
 
     def _evaluate(self, index: slice | Positions, rows: Rows) -> None:
         """Evaluate *rows*, which of the ones at *index* have nodes, by columns in portions."""

@@ -5,6 +5,7 @@ A class covers the plugins whose answer for a row depends on that row and the po
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from attrs import evolve
@@ -64,8 +65,6 @@ class EquivalenceClass:
         pod: Pod,
         objects: ObjectStore,
         shared: SharedIndexes,
-        *,
-        index_only: bool = True,
     ) -> None:
         self.framework, self.plan, self.pod = framework, plan, pod
         self.table = framework.handle.table
@@ -73,7 +72,7 @@ class EquivalenceClass:
         self.cacheable = self.evicted = False
         self.referenced, self.generation, self.stamp = True, 0, (-1, -1, -1)
         self.state = CycleState()
-        self.new_state = self.state.template()
+        self.new_state: Callable[[], CycleState] = CycleState
         self.columns = self.index = self.rejected = None
         self.groupings = GroupMaxCache(self.policy)
         self._objects = objects
@@ -88,7 +87,7 @@ class EquivalenceClass:
         self._users = 0  # of the shared columns, when the index was chosen
         shared.users += 1
         self._begin()
-        if not self._get_index(state_index=index_only):
+        if not self._get_index(state_index=shared.users <= self.policy.index_only_classes):
             self.refresh()
 
     @property
@@ -118,8 +117,7 @@ class EquivalenceClass:
         """Give the memory back; specs of pods may refer to this object for long."""
         if not self.evicted:
             self.shared.users -= 1
-            if self.index is not None:
-                self.index.close()
+            self._close_slot()
             self.discard()
 
     def discard(self) -> None:
@@ -180,22 +178,23 @@ class EquivalenceClass:
             return False
         query = self._query
         most = MAX_SCORE * sum([entry.weight for entry in query.scores])
-        slot = shared.matrix().attach(query, most, partial(partial_scores, query, self.node_columns.codes))
+        slot = shared.matrix.attach(query, most, partial(partial_scores, query, self.node_columns.codes))
         if slot is not None:
             self.index = slot
         return slot is not None
 
+    def _close_slot(self) -> None:
+        if isinstance(self.index, MatrixSlot):
+            self.index.close()
+
     def _state_index(self) -> StateIndex | None:
-        rows, columns = self.shared.rows_by_state(), self.columns
+        rows, most = self.shared.rows_by_state(), self.table.size
         if rows is None or self._rowwise is None or not rows.sync(self.node_columns.codes):
             return None
-        evaluate, most = self._rowwise.evaluate, self.table.size
-        index = StateIndex(rows, self.node_columns, evaluate, self.policy)
-        if columns is None:
+        if self.columns is None:
             most = max(self.policy.rowwise_rows, most // self.policy.rows_per_state)
-        else:
-            evaluate = columns.partial_score
-        return index if index.build(evaluate, most) else None
+        index = StateIndex(rows, self.node_columns, self._rowwise.evaluate, self.policy)
+        return index if index.build(most) else None
 
     # ---- catching up -------------------------------------------------------------------------------------
 
@@ -230,8 +229,7 @@ class EquivalenceClass:
     def _begin(self) -> None:
         """Begin again, with what goes for all rows; neither index nor columns are made."""
         table, plan, columns = self.table, self.plan, self.node_columns
-        if self.index is not None:
-            self.index.close()
+        self._close_slot()
         self.columns = self.index = self._rowwise = None
         self.groupings = GroupMaxCache(self.policy)
         self.generation += 1
@@ -254,8 +252,11 @@ class EquivalenceClass:
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if columns, index or groups are not consistent; O(rows)."""
         columns = self.columns
+        self.node_columns.check_invariants()
         if self.cacheable and columns is not None:
             columns.check_invariants()
             self.groupings.check_invariants(columns.totals, columns.generation, self.table)
         if self.cacheable and self.index is not None:
             self.index.check_invariants()
+        for overlay in self._overlays.values():
+            overlay.check_invariants()

@@ -74,10 +74,11 @@ class FastSearch:
             if memo is None:
                 return None
             eq_class, nominated = memo.eq_class, memo.nominations
-            if eq_class.rejected is not None and not nominated:
-                decision = self._take_only_row(memo, pod)
-                if decision is not None:
-                    return decision
+            only_row = None if eq_class.rejected is None or nominated else eq_class.rejected.only_row()
+            # A single feasible row is not scored: the live plugins need not skip then.
+            if only_row is not None and (decision := memo.all_skip(pod, self.cache.objects)) is not None:
+                decision.by_groups, decision.node_name = eq_class.rejected, eq_class.table.name_of(only_row)
+                return decision
             indexed = memo.all_live_skip or eq_class.columns is None
             if indexed and not nominated and not eq_class.plan.node_filters and eq_class.find_best():
                 decision = memo.all_skip(pod, self.cache.objects) if memo.all_live_skip else None
@@ -167,17 +168,6 @@ class FastSearch:
         assert index is not None
         decision.by_groups, self.indexed = self, eq_class
         decision.node_name = eq_class.table.name_of(index.draw(self.rng))
-        return decision
-
-    def _take_only_row(self, memo: SpecMemo, pod: Pod) -> Decision | None:
-        """Take the one row that passes since pods of the class were rejected; ``None`` to search."""
-        rejected = memo.eq_class.rejected
-        row = None if rejected is None else rejected.only_row()
-        # A single feasible row is not scored: the live plugins need not skip then.
-        decision = None if row is None else memo.all_skip(pod, self.cache.objects)
-        if row is not None and decision is not None:
-            decision.by_groups = rejected
-            decision.node_name = memo.eq_class.table.name_of(row)
         return decision
 
     def _with_nominated(

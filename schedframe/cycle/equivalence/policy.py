@@ -46,7 +46,7 @@ class Policy:
     eager_classes: int = 16
     """Classes that are made for their first pod; others for the second, as half of all sizes never return."""
     index_only_classes: int = 32
-    """Classes that begin with a state index and no columns; with more, each one returns too rarely."""
+    """Classes with equal node columns that begin with a state index alone; more return too rarely each."""
     retry_after: int = 1000
     """Visits, pods or changed rows after which something that did not pay, or failed, is tried again."""
 

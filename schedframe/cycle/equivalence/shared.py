@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from attrs import define
+from attrs import define, field
 
 from ...state import RowsByState
 from .evaluate.batch import BatchEvaluator
@@ -16,23 +13,29 @@ from .policy import IndexKind, Policy, choose_index
 
 @define(eq=False, repr=False)
 class SharedIndexes:
-    """Made when a class first needs it, for all classes with these node columns."""
+    """For all classes with these node columns; rows are grouped by state when a class first needs it."""
 
     node_columns: NodeColumns
     policy: Policy
+    matrix: ScoreMatrix = field(init=False)
     users: int = 0
     """Classes that share this."""
     _rows_by_state: RowsByState | None = None
-    _matrix: ScoreMatrix | None = None
     _generation: int = -1
     """Of the node columns when the rows were grouped."""
     _retry_at: int = 0
     """Row log position from which on grouping the rows is tried again."""
 
+    def __attrs_post_init__(self) -> None:
+        columns = self.node_columns
+        self.matrix = ScoreMatrix(
+            columns.table, columns, self.policy, lambda queries: BatchEvaluator(queries).evaluate
+        )
+
     @property
     def nbytes(self) -> int:
         """Memory, in bytes."""
-        parts = (self.node_columns, self._rows_by_state, self._matrix)
+        parts = (self.node_columns, self.matrix, self._rows_by_state)
         return sum([part.nbytes for part in parts if part is not None])
 
     def rows_by_state(self) -> RowsByState | None:
@@ -54,19 +57,8 @@ class SharedIndexes:
         self._rows_by_state, self._generation = rows, columns.generation
         return rows
 
-    def matrix(self) -> ScoreMatrix:
-        """Return the score matrix of these classes."""
-        if self._matrix is None:
-            columns = self.node_columns
-            self._matrix = ScoreMatrix(columns.table, columns, self.policy, _prepare)
-        return self._matrix
-
     def index_for(self, classes: int, *, by_state: bool = True) -> IndexKind:
         """Return the kind of index for one more class, if *classes* classes share this."""
         rows, by_node = self.node_columns.table.size, bool(self.node_columns.score_columns)
         kind = choose_index(self.policy, rows, classes, by_state=by_state, by_node=by_node)
-        return IndexKind.STATE if kind is IndexKind.MATRIX and not self.matrix().can_serve() else kind
-
-
-def _prepare(queries: Sequence[Any]) -> Any:
-    return BatchEvaluator(queries).evaluate
+        return IndexKind.STATE if kind is IndexKind.MATRIX and not self.matrix.can_serve() else kind

@@ -78,7 +78,7 @@ def test_a_rebuild_of_the_node_columns_evicts_all_slots() -> None:
     schedule(world, 12, *SIZES)
     assert attached_of(world) == [True] * 3
     shared = classes_of(world)[0].shared
-    matrix = shared.matrix()
+    matrix = shared.matrix
     shared.node_columns.generation += 1
     assert not matrix.sync()
     assert not any(each.index.attached for each in classes_of(world))

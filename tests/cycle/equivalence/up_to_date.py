@@ -21,9 +21,7 @@ def fresh_class(eq_class: EquivalenceClass) -> EquivalenceClass:
     """A class of the same pods that knows nothing of what happened so far."""
     columns = NodeColumns(eq_class.table, eq_class.plan, eq_class.pod, eq_class._objects)
     shared = SharedIndexes(columns, eq_class.policy)
-    return EquivalenceClass(
-        eq_class.framework, eq_class.plan, eq_class.pod, eq_class._objects, shared, index_only=False
-    )
+    return EquivalenceClass(eq_class.framework, eq_class.plan, eq_class.pod, eq_class._objects, shared)
 
 
 def assert_up_to_date(eq_class: EquivalenceClass) -> None:

@@ -11,13 +11,13 @@ from attrs import define, field, frozen
 
 from ...._plugin_faults import plugin_faults
 from ....framework import MAX_SCORE, Code, RowVerdicts
+from ....framework.plan import FilterEntry, ScoreEntry
 from ..status_codes import EvaluationFailed
 from .query import Query
 
 Column = npt.NDArray[np.int64]
 
 _SUCCESS: Final = Code.SUCCESS
-_REJECTIONS: Final = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE})
 
 
 @frozen(eq=False)
@@ -79,23 +79,18 @@ class BatchEvaluator:
     _scores: list[PreparedPlugin] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        order = self.queries[0].codes.order
-        filters = {entry.name: entry for query in self.queries for entry in query.filters}
-        scores = {entry.name: entry for query in self.queries for entry in query.scores}
-        users = [{entry.name for entry in query.filters} for query in self.queries]
-        self._filters = [
-            self._prepared(name, filters[name].prepare_filter, users)
-            for name in sorted(filters, key=order.__getitem__, reverse=True)
-        ]
-        users = [{entry.name for entry in query.scores} for query in self.queries]
-        self._scores = [
-            self._prepared(name, entry.prepare_score, users, entry.weight) for name, entry in scores.items()
-        ]
+        filters: dict[str, tuple[FilterEntry, list[int]]] = {}
+        scores: dict[str, tuple[ScoreEntry, list[int]]] = {}
+        for place, query in enumerate(self.queries):
+            for entry in query.filters:
+                filters.setdefault(entry.name, (entry, []))[1].append(place)
+            for each in query.scores:
+                scores.setdefault(each.name, (each, []))[1].append(place)
+        self._filters = [self._prepared(e.name, e.prepare_filter, of) for e, of in filters.values()]
+        self._filters.sort(key=lambda plugin: self.queries[0].codes.order[plugin.name], reverse=True)
+        self._scores = [self._prepared(e.name, e.prepare_score, of, e.weight) for e, of in scores.values()]
 
-    def _prepared(
-        self, name: str, prepare: Any, users: Sequence[set[str]], weight: int = 1
-    ) -> PreparedPlugin:
-        places = [place for place, names in enumerate(users) if name in names]
+    def _prepared(self, name: str, prepare: Any, places: list[int], weight: int = 1) -> PreparedPlugin:
         queries = [self.queries[place] for place in places]
         states, pods = [query.state for query in queries], [query.pod for query in queries]
         try:
@@ -137,10 +132,7 @@ class BatchEvaluator:
                 if mask is not None:
                     passing[plugin.places[mask]] = False
             elif (verdicts := plugin.of_row(row)) is not None:
-                given = _row_verdicts(plugin, verdicts)
-                plain = all(status is not None and status.code in _REJECTIONS for status in given.statuses)
-                rejected = given.codes if plain else self._codes(plugin, given)
-                passing[plugin.places[rejected.nonzero()[0]]] = False
+                passing[plugin.places[self._codes(plugin, verdicts).nonzero()[0]]] = False
         return passing
 
     def _codes(self, plugin: PreparedPlugin, verdicts: Any) -> Column:

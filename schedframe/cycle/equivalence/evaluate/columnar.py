@@ -12,7 +12,7 @@ from ....framework import MAX_SCORE, Code, CycleState, Status, Verdicts
 from ....framework.plan import ScoreEntry
 from ....framework.scoring import run_score
 from ....state import Rows
-from ..live_answers import merge_answer, run_columnar_filters, run_filter
+from ..live_answers import run_filter
 from ..status_codes import Codes, EvaluationFailed
 from .query import Query
 
@@ -27,19 +27,11 @@ def filter_codes(query: Query, rows: Rows, codes: Codes) -> Codes:
     Of several plugins that reject a row the first one in the profile counts.
     """
     registry = query.codes
-    is_columnar = query.is_columnar
-    answers = run_columnar_filters(query.filters, query.state, query.pod, rows) if is_columnar else ()
-    if is_columnar and not answers:
-        return codes
     known = len(registry.statuses)
     verdicts = Verdicts(rows, codes, registry.statuses, registry.codes)
     positions = registry.positions_of(codes)
-    if is_columnar:
-        for name, answer in answers:
-            merge_answer(name, registry.order[name], answer, verdicts, positions)
-    else:
-        for entry in query.filters:
-            run_filter(entry, registry.order[entry.name], query.state, query.pod, verdicts, positions)
+    for entry in query.filters:
+        run_filter(entry, registry.order[entry.name], query.state, query.pod, verdicts, positions)
     if any(status.code is Code.ERROR for status in registry.statuses[known:]):
         raise EvaluationFailed("a filter plugin failed")
     return codes

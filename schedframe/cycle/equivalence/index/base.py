@@ -44,10 +44,6 @@ class ScoreIndex(FeasibleRows, Protocol):
         """Memory, in bytes, without what several indexes share."""
         ...
 
-    def close(self) -> None:
-        """Release what is shared with other indexes; the index is not used any more."""
-        ...
-
     def check_invariants(self) -> Any:
         """Raise :class:`InvariantError` if the index disagrees with what it is derived from."""
         ...

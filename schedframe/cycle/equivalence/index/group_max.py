@@ -194,13 +194,10 @@ class GroupMax:
 
         *gains*: by group in the order of :meth:`present`, which must come first.
         """
-        groups = self._groups.values()
-        sums = [
-            INFEASIBLE if gain is None else group.top + gain
-            for group, gain in zip(groups, gains, strict=True)
-        ]
-        highest = max(sums)
-        best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
+        pairs = zip(self._groups.values(), gains, strict=True)
+        sums = [(group, group.top + gain) for group, gain in pairs if gain is not None]
+        highest = max([total for _, total in sums])
+        best = [group for group, total in sums if total == highest]
         ties = sum([group.ties for group in best])
         if ties >= many(size):
             return self._one_of_many(best, rng, size)

@@ -273,11 +273,6 @@ class ScoreMatrix:
         answers = self._answers.find(self.table.row_state(row), lambda row: narrowed(evaluate(row)), row)
         self._matrix[: len(answers), row] = answers
 
-    def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` if slots and matrix do not fit together; O(slots)."""
-        for slot in self.slots:
-            slot.check_invariants()
-
 
 def narrowed(scores: Scores) -> Narrow:
     """Convert to int16. Codes below -:data:`LARGEST_SCORE` are clamped: only their sign is used."""

@@ -90,21 +90,18 @@ class StateIndex:
     """The buckets that have rows, with the scores of their nodes; ``None``: to be computed."""
     _seen: int = 0
     """Activations of states taken in."""
-    _size: int = -1
-    """Rows of the table at the last draw, of which ``_many`` ties are many."""
-    _many: int = 0
 
     @property
     def nbytes(self) -> int:
         """About how much memory this takes, without the rows by state."""
         return BYTES_AN_ANSWER * len(self._scores)
 
-    def build(self, evaluate: Callable[[int], int], most: int) -> bool:
-        """Begin with the states that have rows; *evaluate* is used for these, and for *most* of them at most.
+    def build(self, most: int) -> bool:
+        """Begin with the states that have rows, which are *most* at most.
 
         ``False`` if there are more, no state is feasible, or too many node-score keys are.
         """
-        return self._take_in(self.rows.states(), evaluate, most) and bool(self._by_key)
+        return self._take_in(self.rows.states(), most) and bool(self._by_key)
 
     # ---- ScoreIndex --------------------------------------------------------------------------------------
 
@@ -120,7 +117,7 @@ class StateIndex:
             return False
         if self._seen != rows.activations:
             activated = rows.activated_since(self._seen)
-            if activated is None or not self._take_in(activated, self.evaluate, self.policy.rowwise_rows):
+            if activated is None or not self._take_in(activated, self.policy.rowwise_rows):
                 return False
         self.found = self._best_states()
         return bool(self.found)
@@ -128,10 +125,8 @@ class StateIndex:
     def draw(self, rng: Random) -> int:
         """Return one of the rows in the best states, by the rule of :mod:`~.tie_breaking`."""
         rows, states = self.rows, self.found
-        size, ties = rows.table.size, 0
-        if size != self._size:
-            self._size, self._many = size, many(size)
-        enough = self._many
+        size = rows.table.size
+        ties, enough = 0, many(size)
         for state in states:
             ties += state.count
             if ties >= enough:
@@ -162,9 +157,6 @@ class StateIndex:
         found = [self._score_at(row) + by_key[self.rows.state_at(row).score_key] for row in rows]
         return np.array(found, np.int64)
 
-    def close(self) -> None:
-        """Nothing is shared but the rows by state, which others maintain."""
-
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if a feasible state is not listed, or the best are not found."""
         if self._seen != self.rows.activations:
@@ -172,7 +164,7 @@ class StateIndex:
         if self.rows.score_columns is not self.node_columns.score_columns:
             return  # the next best() finds nothing
         fresh = StateIndex(self.rows, self.node_columns, self._score_at, self.policy)
-        fresh.build(fresh.evaluate, len(self._scores))
+        fresh.build(len(self._scores))
         if self._living() != fresh._living():
             raise InvariantError("the feasible states are not those that are listed")
         best, others = self._best_states(), fresh._best_states()
@@ -213,7 +205,7 @@ class StateIndex:
 
     # ---- catching up -------------------------------------------------------------------------------------
 
-    def _take_in(self, activated: list[RowState], evaluate: Callable[[int], int], most: int) -> bool:
+    def _take_in(self, activated: list[RowState], most: int) -> bool:
         """List the states that rows entered; ``False`` if more than *most* are to be evaluated."""
         rows, scores = self.rows, self._scores
         if len(scores) > self.policy.answers:
@@ -223,7 +215,7 @@ class StateIndex:
         if len(unknown) > most:
             return False
         for state in unknown:
-            scores[state.number] = evaluate(rows.one_of(state))
+            scores[state.number] = self.evaluate(rows.one_of(state))
         for state in living:
             score = scores[state.number]
             if score >= 0 and not self._list(state, score):
