@@ -102,6 +102,8 @@ def _kinds(hint: Any) -> tuple[_Kind, ...] | None:
     plain = origin or hint
     if plain in _SIMPLE:
         return (_SIMPLE[plain],)
+    if hasattr(plain, "__value__"):  # an alias made by a type statement, as NDArray is since NumPy 2.5
+        return _kinds(plain.__value__)
     if not isinstance(plain, type) or plain in (object, Any):
         return None
     return _kinds_of_class(plain, get_args(hint))

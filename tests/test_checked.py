@@ -11,6 +11,7 @@ from typing import Any, Literal, Protocol
 
 import pytest
 from attrs import define, evolve, field, frozen
+from typing_extensions import TypeAliasType
 
 import schedframe
 from schedframe import (
@@ -66,6 +67,10 @@ class Sample:
     anything: Any = None
     converted: str = field(default="", converter=_text)
     _private: str = field(default="", alias="private")
+
+
+Amounts = TypeAliasType("Amounts", Mapping[str, int])
+"""As a ``type`` statement of Python 3.12 makes it."""
 
 
 @checked
@@ -215,3 +220,13 @@ def test_classes_of_manifests_are_checked() -> None:
     assert len(_checked_classes()) > 180
     assert all(unchecked(kind) is not kind for kind in api.KINDS.values())
     assert all(unchecked(getattr(schedframe, name)) for name in ("Status", "EventRegistration", "Quantity"))
+
+
+def test_an_alias_is_checked_as_what_it_stands_for() -> None:
+    @checked
+    def total(amounts: Amounts) -> int:
+        return sum(amounts.values())
+
+    assert total({"cpu": 2}) == 2
+    with pytest.raises(InputError, match="amounts: 5 is not a mapping"):
+        total(5)  # type: ignore[arg-type]  # the mistake is the subject

@@ -6,6 +6,7 @@ import ssl
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from .._tls import client_context
 from .model import ExtenderTLSConfig
 
 
@@ -17,15 +18,10 @@ def tls_context(tls: ExtenderTLSConfig | None, enable_https: bool) -> ssl.SSLCon
     """
     tls = tls if tls is not None else ExtenderTLSConfig()
     has_ca = bool(tls.ca_data or tls.ca_file)
-    context = ssl.create_default_context()
+    context = client_context(_text(tls.ca_data, tls.ca_file) if has_ca and not tls.insecure else None)
     if tls.insecure or (enable_https and not has_ca):
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-    elif has_ca:
-        context = ssl.create_default_context(cadata=_text(tls.ca_data, tls.ca_file))
-    # The rules of Go: common names do not count, and an authority may lack optional extensions.
-    context.hostname_checks_common_name = False
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if (tls.cert_data or tls.cert_file) and (tls.key_data or tls.key_file):
         _load_pair(context, tls)
     return context

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import ssl
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from attrs import define
 
 import schedframe
 from schedframe import InMemoryCluster, NodeInfo, Pod, Status, hookimpl
+from schedframe._tls import client_context
 from schedframe.cluster import ClusterPort
 from schedframe.cluster.flaky import FlakyCluster
 from schedframe.embed.extender_server import ExtenderServer, PluginExtender
@@ -229,7 +229,7 @@ def test_a_scheduler_asks_all_four_calls_over_https(
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     url = f"https://127.0.0.1:{server.server_port}"
-    trust = ssl.create_default_context(cadata=authority.cert.decode())
+    trust = client_context(authority.cert.decode())
     with urlopen(Request(f"{url}/healthz"), context=trust) as answer:
         assert answer.status == 200
     (tmp_path / "ca.crt").write_bytes(authority.cert)

@@ -21,6 +21,7 @@ import msgspec
 from attrs import define, field
 from yarl import URL
 
+from ..._tls import client_context
 from ..._version import __version__
 from .binary import MAGIC, reason_and_message
 from .connections import CONNECT_SECONDS, Address, CannotConnect, Carrier, ConnectionPool, Request
@@ -307,7 +308,7 @@ def tls_context(access: Access, certificate: ClientCertificate | None = None) ->
 
 
 def _tls_context(access: Access, certificate: ClientCertificate | None) -> ssl.SSLContext:
-    context = ssl.create_default_context(cadata=access.ca_data)
+    context = client_context(access.ca_data)
     if access.insecure:
         logger.warning(
             "%s says insecure-skip-tls-verify: the certificate of %s is not verified, so a proxy on the way "
