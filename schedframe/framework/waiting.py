@@ -47,7 +47,10 @@ class WaitingPod(Generic[Ticket]):
 
     @checked
     def allow(self, plugin: str) -> None:
-        """Allow the pod. Any thread; takes effect when the core reads it. Idempotent."""
+        """Allow the pod. Any thread; takes effect when the core reads it. Idempotent.
+
+        The name of a plugin that has no permit in the pod's profile is reported as a fault.
+        """
         self._post(self.pod.uid, plugin, None)
 
     @checked

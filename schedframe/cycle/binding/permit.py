@@ -29,6 +29,8 @@ class PermitDesk:
             if waiting is not None:
                 self._ended(waiting, None)
                 start_binding(self._core, waiting.ticket)
+            else:
+                self._report_unknown(room.get(uid), plugin)
             return
         waiting = room.leave(uid)
         if waiting is not None:
@@ -38,6 +40,19 @@ class PermitDesk:
                 # Preempted, for example: no event of that plugin will help, so time must bring the pod back.
                 rejection = evolve(rejection, plugin="")
             reject(self._core, attempt, rejection)
+
+    def _report_unknown(self, waiting: WaitingPod[Attempt] | None, plugin: str) -> None:
+        """Report a permission that no pod can wait for: with a wrong name, *waiting* would time out."""
+        if waiting is None:
+            return
+        attempt = waiting.ticket
+        names = [entry.name for entry in attempt.framework.plan.permit]
+        if plugin not in names:
+            profile = attempt.framework.profile_name
+            problem = (
+                f"no permit plugin of profile {profile} is named {plugin}; pods wait for: {', '.join(names)}"
+            )
+            self._core.report(Status.from_error(problem).with_plugin(plugin), waiting.pod, "allow")
 
     def expire(self, now: float) -> None:
         """Reject the pods whose time to wait for a plugin is over."""
