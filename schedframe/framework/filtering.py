@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from attrs import frozen
@@ -276,19 +276,15 @@ def _all_rows(rows: Rows, status: Status) -> RowVerdicts:
     return RowVerdicts(np.ones(len(rows), np.int8), (status,))
 
 
-def run_add_pod(plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
-    """Update *state* as if *other* joined the node; return an error or ``None``."""
-    return _run_pod_hook(plan, state, pod, other, info, "add_pod")
-
-
-def run_remove_pod(plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
-    """Update *state* as if *other* left the node; return an error or ``None``."""
-    return _run_pod_hook(plan, state, pod, other, info, "remove_pod")
-
-
-def _run_pod_hook(
-    plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo, hook: str
+def run_pod_hook(
+    plan: Plan,
+    state: CycleState,
+    pod: Pod,
+    other: Pod,
+    info: NodeInfo,
+    hook: Literal["add_pod", "remove_pod"],
 ) -> Status | None:
+    """Update *state* as if *other* joined or left the node; return an error or ``None``."""
     skip = state.skip_filter_plugins
     for entry in plan.pod_hooks:
         if entry.name in skip:

@@ -23,10 +23,9 @@ from .filtering import (
     PreFilterOutcome,
     filter_node,
     filter_rows,
-    run_add_pod,
     run_filters,
+    run_pod_hook,
     run_pre_filter,
-    run_remove_pod,
 )
 from .handle import Handle
 from .nominated import NominatedFilter
@@ -170,11 +169,11 @@ class Framework:
 
     def run_add_pod(self, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
         """Update *state* as if *other* joined the node; return an error or ``None``."""
-        return run_add_pod(self.plan, state, pod, other, info)
+        return run_pod_hook(self.plan, state, pod, other, info, "add_pod")
 
     def run_remove_pod(self, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
         """Update *state* as if *other* left the node; return an error or ``None``."""
-        return run_remove_pod(self.plan, state, pod, other, info)
+        return run_pod_hook(self.plan, state, pod, other, info, "remove_pod")
 
     def run_filters(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
         """Run all filters for one node; return the first rejection, ``None`` if it passes."""

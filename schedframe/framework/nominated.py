@@ -10,7 +10,7 @@ from .._brief import brief_repr
 from ..api import Pod
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
-from .filtering import run_add_pod, run_filters
+from .filtering import run_filters, run_pod_hook
 from .handle import Handle
 from .plan import Plan
 from .status import Status
@@ -38,14 +38,18 @@ class NominatedFilter:
 
     def run(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
         """Return the first rejection of either way; ``None`` if the node passes both."""
-        trial = self.trial(state, pod, info)
-        if isinstance(trial, Status):
-            return trial
-        if trial is not None:
-            status = run_filters(self.plan, *trial, self.handle.table)
-            if status is not None:
-                return status
-        return run_filters(self.plan, state, pod, info, self.handle.table)
+        handle = self.handle
+        table = handle.table
+        # Dry runs of preemption come here for each victim, mostly on nodes without nominations.
+        if handle.nominator.nominated_pods_for_node(info.name):
+            trial = self.trial(state, pod, info)
+            if isinstance(trial, Status):
+                return trial
+            if trial is not None:
+                status = run_filters(self.plan, *trial, table)
+                if status is not None:
+                    return status
+        return run_filters(self.plan, state, pod, info, table)
 
     def trial(
         self, state: CycleState, pod: Pod, info: NodeInfo
@@ -57,7 +61,7 @@ class NominatedFilter:
         trial_state, trial_info = state.clone(), info.clone()
         for other in others:
             trial_info.add_pod(other)
-            status = run_add_pod(self.plan, trial_state, pod, other, trial_info)
+            status = run_pod_hook(self.plan, trial_state, pod, other, trial_info, "add_pod")
             if status is not None:
                 return status
         return trial_state, pod, trial_info

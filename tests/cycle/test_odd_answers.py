@@ -20,7 +20,7 @@ from schedframe import (
     Status,
 )
 from schedframe.framework import CycleState
-from schedframe.framework.filtering import run_add_pod, run_remove_pod
+from schedframe.framework.filtering import run_pod_hook
 
 from ..framework.fakes import plan_of, plugin
 from .build import World, make_node, make_pod, plugin_class
@@ -190,11 +190,10 @@ def test_an_odd_answer_is_a_fault_of_the_plugin(hook: str, odd: str) -> None:
 
 
 @pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("run", [run_add_pod, run_remove_pod])
-def test_an_odd_answer_of_a_pod_hook(run: Any, odd: str) -> None:
-    hook = run.__name__.removeprefix("run_")
+@pytest.mark.parametrize("hook", ["add_pod", "remove_pod"])
+def test_an_odd_answer_of_a_pod_hook(hook: Any, odd: str) -> None:
     plan = plan_of(Odd=plugin(pre_filter=lambda self: None, **{hook: lambda self: ODD[odd]()}))
-    status = run(plan, CycleState(), POD, POD, None)
+    status = run_pod_hook(plan, CycleState(), POD, POD, None, hook)
     assert (status.code, status.plugin) == (Code.ERROR, "Odd")
     assert status.message
 

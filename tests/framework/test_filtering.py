@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.framework import Code, CycleState, Plan, RowVerdicts, Status, Verdicts
-from schedframe.framework.filtering import filter_rows, run_add_pod, run_filters, run_remove_pod
+from schedframe.framework.filtering import filter_rows, run_filters, run_pod_hook
 from schedframe.state import NodeInfo, NodeTable, Rows
 
 from ..state.build import make_node, make_pod
@@ -307,7 +308,10 @@ def test_verdicts_of_a_plugin_that_rejects_nothing() -> None:
 
 # ---- add_pod and remove_pod --------------------------------------------------------------------------------
 
-HOOKS = [("add_pod", run_add_pod, "AddPod"), ("remove_pod", run_remove_pod, "RemovePod")]
+HOOKS = [
+    ("add_pod", partial(run_pod_hook, hook="add_pod"), "AddPod"),
+    ("remove_pod", partial(run_pod_hook, hook="remove_pod"), "RemovePod"),
+]
 
 
 @pytest.mark.parametrize(("hook", "run", "_title"), HOOKS)
@@ -343,7 +347,7 @@ def test_anything_but_success_of_a_pod_hook_is_an_error(hook: str, run: Any, tit
 
 def test_invalid_answer_of_a_pod_hook() -> None:
     plan = plan_of(A=plugin(add_pod=lambda self: 5))
-    status = run_add_pod(plan, CycleState(), POD, POD, NodeInfo("n"))
+    status = run_pod_hook(plan, CycleState(), POD, POD, NodeInfo("n"), "add_pod")
     assert status is not None
     assert "plugin A answered 5 at add_pod; return None or a Status" in status.message
 
