@@ -161,13 +161,15 @@ def explain_group(scheduler: Scheduler, key: str) -> GroupExplanation:
 
 
 def _gated(core: Core, pods: Sequence[Pod]) -> dict[str, str]:
-    found = {}
-    for pod in pods:
-        framework = core.frameworks.get(pod.spec.scheduler_name)
-        status = None if framework is None else framework.run_pre_enqueue(pod)
-        if status is not None:
-            found[pod.key] = status.message
-    return found
+    """Return pod → why it is gated, of those that are."""
+    messages = {}
+    with dry_run(core):
+        for pod in pods:
+            framework = core.frameworks.get(pod.spec.scheduler_name)
+            status = None if framework is None else framework.run_pre_enqueue(pod)
+            if status is not None:
+                messages[pod.key] = status.message
+    return messages
 
 
 @frozen

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from attrs import define
 
-from schedframe import InputError, Simulation
+from schedframe import Handle, InputError, Pod, Simulation, hookimpl
 from schedframe.why import Verdict, explain, explain_group
 from tests.cycle.pod_groups.helpers import (
     GANGS,
@@ -26,6 +27,27 @@ def test_a_group_that_lacks_members() -> None:
     assert (found.min_count, found.missing_members, found.can_run) == (3, 2, False)
     assert found.change == "create 2 more pods of the group"
     assert "minCount" in found.gated["default/p"]
+
+
+@define(eq=False)
+class Chatty:
+    """Records an event whenever a pod is about to enter the queue."""
+
+    handle: Handle | None = None
+
+    @hookimpl
+    def pre_enqueue(self, pod: Pod) -> None:
+        if self.handle is not None:
+            self.handle.record_event(pod, "Seen", "the pod was looked at")
+
+
+def test_events_of_plugins_are_not_recorded() -> None:
+    plugin = Chatty()
+    objects = zoned("n", "a"), group("g", 1), pod("p", "g")
+    cluster, scheduler, _ = scheduler_of(*objects, gates=TOPOLOGY, plugins=[plugin])
+    plugin.handle = scheduler.core.frameworks["default-scheduler"].handle
+    assert explain_group(scheduler, "default/g").can_run
+    assert (cluster.events, scheduler.events.series()) == ((), ())
 
 
 def test_a_group_without_its_object() -> None:
