@@ -48,13 +48,13 @@ def plugin_rows() -> list[PluginRow]:
     registry = Registry.installed()
     catalogue = installed_catalogue()
     origins = {origin.name: origin for origin in registry.origins()}
-    found = []
+    rows = []
     for name in sorted({*origins, *catalogue.names()}):
         entry, origin = catalogue.get(name), origins.get(name)
         problem = _problem(registry, name) if origin is not None else ""
         points = entry.points if entry is not None else () if problem else registry.points(name) or POINTS
         cached, not_cached = _caching(registry, name) if origin is not None and not problem else (None, "")
-        found.append(
+        rows.append(
             PluginRow(
                 name,
                 state=DELIVERED if origin is not None else CATALOGUE_ONLY,
@@ -68,7 +68,7 @@ def plugin_rows() -> list[PluginRow]:
                 problem=problem,
             )
         )
-    return found
+    return rows
 
 
 def _problem(registry: Registry, name: str) -> str:

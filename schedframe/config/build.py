@@ -105,10 +105,10 @@ class _ProfileBuilder:
             plugins={
                 point: tuple(
                     EnabledPlugin(name, weights[point].get(name, 1) if point in weights else 0)
-                    for name in found
+                    for name in enabled
                 )
-                for point, found in expanded.items()
-                if found
+                for point, enabled in expanded.items()
+                if enabled
             },
             plugin_config={config.name: config.args for config in self.profile.plugin_config},
             names=tuple(sorted(names)),
@@ -207,7 +207,7 @@ def _spread(plugins: Plugins, point: str, catalogue: Catalogue) -> list[str]:
     if ALL in disabled:
         return []
     own = {plugin.name for plugin in at.enabled}
-    found = []
+    names = []
     for plugin in plugins.multi_point.enabled:
         entry = catalogue.get(plugin.name)
         if (
@@ -216,8 +216,8 @@ def _spread(plugins: Plugins, point: str, catalogue: Catalogue) -> list[str]:
             and plugin.name not in disabled
             and plugin.name not in own
         ):
-            found.append(plugin.name)
-    return found
+            names.append(plugin.name)
+    return names
 
 
 def expand(plugins: Plugins, point: str, catalogue: Catalogue) -> tuple[str, ...]:

@@ -210,8 +210,10 @@ def installed_catalogue() -> PluginCatalogue:
     """
     from importlib.metadata import entry_points
 
-    found: list[PluginCatalogue] = [point.load() for point in sorted(entry_points(group=ENTRY_POINT_GROUP))]
+    catalogues: list[PluginCatalogue] = [
+        point.load() for point in sorted(entry_points(group=ENTRY_POINT_GROUP))
+    ]
     return PluginCatalogue(
-        (entry for catalogue in found for entry in catalogue.entries),
-        (plugin for catalogue in found for plugin in catalogue._removed.values()),
+        (entry for catalogue in catalogues for entry in catalogue.entries),
+        (plugin for catalogue in catalogues for plugin in catalogue._removed.values()),
     )

@@ -86,8 +86,8 @@ class OfferedNodes:
         if self._nodes is None:
             assert self.rows is not None
             node_at = self.rows.table.node_at
-            found = map(node_at, self.rows.positions.tolist())
-            self._nodes = [node for node in found if node is not None]
+            nodes = map(node_at, self.rows.positions.tolist())
+            self._nodes = [node for node in nodes if node is not None]
         return self._nodes
 
     def __len__(self) -> int:

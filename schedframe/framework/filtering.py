@@ -155,18 +155,18 @@ def rejections(
     """
     call, info = entry.filter, table.info
     assert call is not None, "a plugin at filter has one form or the other"
-    found = []
+    failures = []
     for position, row in enumerate(rows):
         try:
             answer = call(state, pod, info(row))
         except plugin_faults() as error:
-            found.append((position, from_exception(entry.name, "filter", error)))
+            failures.append((position, from_exception(entry.name, "filter", error)))
             continue
         if answer is not None:
             status = read_status(entry.name, "filter", answer)
             if status is not None:
-                found.append((position, status))
-    return found
+                failures.append((position, status))
+    return failures
 
 
 def _filter_one_row(

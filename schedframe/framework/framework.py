@@ -127,29 +127,29 @@ class Framework:
 
     def events(self) -> dict[str, tuple[EventRegistration, ...] | None]:
         """Return plugin → registrations; ``None`` for a plugin without the hook: all events."""
-        found: dict[str, tuple[EventRegistration, ...] | None] = {}
+        registrations: dict[str, tuple[EventRegistration, ...] | None] = {}
         for name, call in self.plan.events:
             if call is None:
-                found[name] = None
+                registrations[name] = None
                 continue
             try:
                 answer = call()
             except plugin_faults() as error:
                 text = f"plugin {name} failed in events_to_register: {message_of(error)}"
                 raise PluginError(text) from error
-            found[name] = read_registrations(name, answer)
-        return found
+            registrations[name] = read_registrations(name, answer)
+        return registrations
 
     def kinds(self) -> dict[str, type[ClusterObject]]:
         """Return the kinds of their own that the plugins declare (attribute ``kinds``): ``KIND`` → class."""
-        found: dict[str, type[ClusterObject]] = {}
+        kinds: dict[str, type[ClusterObject]] = {}
         for name, plugin in self.plan.plugins.items():
             for cls in getattr(plugin, "kinds", ()):
                 try:
-                    found[check_kind(cls).KIND] = cls
+                    kinds[check_kind(cls).KIND] = cls
                 except PluginError as error:
                     raise PluginError(f"plugin {name}: {error}") from error
-        return found
+        return kinds
 
     def rejecting_plugins(self) -> frozenset[str]:
         """Return the plugins that can reject a pod, whose events may therefore make it schedulable."""

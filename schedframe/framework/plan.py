@@ -169,8 +169,8 @@ class _Compiler:
         return {name: call for name in self.plugins if (call := self.call(hook, name)) is not None}
 
     def entries(self, point: str, hook: str) -> tuple[Entry, ...]:
-        found = ((name, self.call(hook, name)) for name in self.names(point))
-        return tuple(Entry(name, call) for name, call in found if call is not None)
+        calls = ((name, self.call(hook, name)) for name in self.names(point))
+        return tuple(Entry(name, call) for name, call in calls if call is not None)
 
 
 def compile_plan(
@@ -344,13 +344,13 @@ def _of_all(compiler: _Compiler, hook: str) -> tuple[Entry, ...]:
 
 
 def _placement_scores(compiler: _Compiler) -> tuple[PlacementScoreEntry, ...]:
-    found = []
+    entries = []
     for name, weight in compiler.enabled.get("placementScore", ()):
         call = compiler.call("placement_score", name) if name in compiler.plugins else None
         if call is not None:
             normalize = compiler.call("normalize_placement_scores", name)
-            found.append(PlacementScoreEntry(name, weight, call, normalize))
-    return tuple(found)
+            entries.append(PlacementScoreEntry(name, weight, call, normalize))
+    return tuple(entries)
 
 
 def _normalize(compiler: _Compiler, name: str) -> Call | None:

@@ -21,12 +21,12 @@ class Hook:
 
 
 def _hooks() -> dict[str, Hook]:
-    found = {}
+    hooks = {}
     for name, function in vars(Hookspecs).items():
         if getattr(function, f"{PROJECT}_spec", None) is not None:
             arguments = tuple(each for each in inspect.signature(function).parameters if each != "self")
-            found[name] = Hook(name, arguments, getattr(function, Spec.ATTRIBUTE))
-    return found
+            hooks[name] = Hook(name, arguments, getattr(function, Spec.ATTRIBUTE))
+    return hooks
 
 
 HOOKS: dict[str, Hook] = _hooks()
@@ -66,7 +66,7 @@ def hooks_of_tier(tier: Tier) -> tuple[str, ...]:
 
 def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
     """Return the methods of a plugin, or plugin class, marked with ``@hookimpl``, with the options."""
-    found: dict[str, dict[str, Any]] = {}
+    markers: dict[str, dict[str, Any]] = {}
     for name in dir(plugin):
         if name.startswith("__"):
             continue
@@ -76,8 +76,8 @@ def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
             continue
         marker = getattr(getattr(method, "__func__", method), f"{PROJECT}_impl", None)
         if isinstance(marker, dict):
-            found[name] = marker
-    return found
+            markers[name] = marker
+    return markers
 
 
 def points_of(plugin: object) -> tuple[str, ...]:

@@ -206,13 +206,13 @@ class Registry:
 
     def origins(self) -> list[Origin]:
         """Return every plugin with where it comes from, sorted by name."""
-        found = [_origin(entry) for entry in self._entry_points.values()]
-        found += [
+        origins = [_origin(entry) for entry in self._entry_points.values()]
+        origins += [
             Origin(name, "registered", _target(f))
             for name, f in self._factories.items()
             if name not in self._entry_points
         ]
-        return sorted(found, key=lambda origin: origin.name)
+        return sorted(origins, key=lambda origin: origin.name)
 
     def __contains__(self, name: object) -> bool:
         return (

@@ -91,14 +91,14 @@ class Verdicts:
         """Return the positions (among ``rows``) of the rows that pass, ascending."""
         if not self.statuses and not self._counted:
             return np.arange(len(self.codes))
-        found: npt.NDArray[np.intp] = (self.codes == 0).nonzero()[0]
-        return found
+        positions: npt.NDArray[np.intp] = (self.codes == 0).nonzero()[0]
+        return positions
 
     def without_error(self) -> npt.NDArray[np.intp]:
         """Return the positions (among ``rows``) of the rows whose result is no error, ascending."""
         errors = [i + 1 for i, status in enumerate(self.statuses) if status.code is Code.ERROR]
-        found: npt.NDArray[np.intp] = (~np.isin(self.codes, errors)).nonzero()[0]
-        return found
+        positions: npt.NDArray[np.intp] = (~np.isin(self.codes, errors)).nonzero()[0]
+        return positions
 
     def status_at(self, position: int) -> Status | None:
         """Return the status that rejects the row at *position*, ``None`` if it passes."""
@@ -123,17 +123,17 @@ class Verdicts:
 
     def rows_with(self, code: Code) -> npt.NDArray[np.intp]:
         """Return the rows whose status has that code; not to be changed. O(rows), once if counted."""
-        found = self._with_code.get(code)
-        if found is not None:
-            return found
+        positions = self._with_code.get(code)
+        if positions is not None:
+            return positions
         wanted = [i + 1 for i, status in enumerate(self.statuses) if status.code is code]
         chosen = np.zeros(len(self.statuses) + 1, np.bool_)
         chosen[wanted] = True
-        found = self.rows.positions[chosen[self.codes]] if wanted else np.empty(0, np.intp)
+        positions = self.rows.positions[chosen[self.codes]] if wanted else np.empty(0, np.intp)
         if self._counted is not None:
-            found.flags.writeable = False
-            self._with_code[code] = found
-        return found
+            positions.flags.writeable = False
+            self._with_code[code] = positions
+        return positions
 
     def reasons(self) -> Counter[str]:
         """Return how many rows each reason stands for; O(rows) in one bincount, O(statuses) if counted."""
@@ -241,8 +241,8 @@ class Diagnosis(Mapping[str, Status]):
         if not self.named:
             return []
         positions = (self._positions().get(name) for name in self.named)
-        found = (self.verdicts.status_at(position) for position in positions if position is not None)
-        return [status for status in found if status is not None]
+        statuses = (self.verdicts.status_at(position) for position in positions if position is not None)
+        return [status for status in statuses if status is not None]
 
     def rows_with(self, code: Code, all_rows: Rows) -> npt.NDArray[np.intp]:
         """Return the rows among *all_rows* of the cluster whose status has that code; O(rows)."""

@@ -252,9 +252,9 @@ class PolicyMigration:
 
 def strategy(former: str, args: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scoring strategy that a plugin of older versions with these arguments is now."""
-    found: dict[str, Any] = {"type": STRATEGY_TYPES[former]}
+    strategy: dict[str, Any] = {"type": STRATEGY_TYPES[former]}
     if args.get("resources"):
-        found["resources"] = args["resources"]
+        strategy["resources"] = args["resources"]
     if former == STRATEGIES[RATIO]:
-        found["requestedToCapacityRatio"] = {"shape": args.get("shape") or EMPTY_FIRST}
-    return found
+        strategy["requestedToCapacityRatio"] = {"shape": args.get("shape") or EMPTY_FIRST}
+    return strategy

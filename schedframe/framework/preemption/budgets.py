@@ -37,7 +37,7 @@ def read_budgets(objects: Iterable[PodDisruptionBudget]) -> list[Budget]:
 
     One with an empty selector, or none, or one that cannot be understood covers nothing here.
     """
-    found = []
+    matching = []
     for budget in objects:
         selector = budget.spec.selector
         if selector is None or not (selector.match_labels or selector.match_expressions):
@@ -49,8 +49,8 @@ def read_budgets(objects: Iterable[PodDisruptionBudget]) -> list[Budget]:
             continue
         status = budget.status
         counted = frozenset(status.disrupted_pods)
-        found.append(Budget(budget.namespace, compiled, status.disruptions_allowed, counted))
-    return found
+        matching.append(Budget(budget.namespace, compiled, status.disruptions_allowed, counted))
+    return matching
 
 
 def split_by_budgets(pods: Sequence[Pod], budgets: Sequence[Budget]) -> tuple[list[Pod], list[Pod]]:

@@ -188,15 +188,15 @@ class PreemptionEvaluator:
 
     def _has_lower(self, priority: int) -> Callable[[int], bool]:
         """Return what says whether a row has a pod of lower priority."""
-        found = self._lower.get(priority)
-        if found is None:
+        answer = self._lower.get(priority)
+        if answer is None:
             table = self.handle.table
 
             def has_lower(row: int) -> bool:
                 return any(pod.priority < priority for pod in table.pods_at(row).values())
 
-            found = self._lower[priority] = has_lower
-        return found
+            answer = self._lower[priority] = has_lower
+        return answer
 
     def find_candidates(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
@@ -254,10 +254,10 @@ class PreemptionEvaluator:
         info = self.handle.table.info(row).clone()
         trial = state.clone()
         potential = self.potential_victims(trial, pod, info)
-        found = select_victims(self.handle.runner, trial, pod, info, budgets, potential)
-        if isinstance(found, Candidate) and not found.victims:
+        outcome = select_victims(self.handle.runner, trial, pod, info, budgets, potential)
+        if isinstance(outcome, Candidate) and not outcome.victims:
             return Status.from_error(f'expected at least one victim pod on node "{info.name}"')
-        return found
+        return outcome
 
 
 def _joined(errors: Iterable[str]) -> str:

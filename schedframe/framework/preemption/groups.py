@@ -90,7 +90,7 @@ def preempt_for_group(
 
 def _units(handle: Handle, preemptor: str) -> list[Unit]:
     """Return all units of the cluster but the members of the preemptor. O(pods)."""
-    table, found = handle.table, list[Unit]()
+    table, units = handle.table, list[Unit]()
     together: dict[str, list[Pod]] = {}
     for row in table.used_rows():
         for pod in table.pods_at(row).values():
@@ -101,11 +101,11 @@ def _units(handle: Handle, preemptor: str) -> list[Unit]:
             if group is not None and group.spec.disruption_mode == DISRUPT_GROUP:
                 together.setdefault(key, []).append(pod)
             else:
-                found.append(Unit((pod,), pod.priority))
+                units.append(Unit((pod,), pod.priority))
     for key, pods in together.items():
         group = handle.objects.get(PodGroup.KIND, key)
-        found.append(Unit(tuple(pods), 0 if group is None else group.priority))
-    return found
+        units.append(Unit(tuple(pods), 0 if group is None else group.priority))
+    return units
 
 
 def _reprieve(handle: Handle, units: Sequence[Unit], can_run: CanRun) -> list[Unit]:
