@@ -274,7 +274,7 @@ def test_a_change_that_concerns_all_rows_rebuilds() -> None:
 
 
 class Breaks:
-    """Judges nodes by themselves, and fails at one."""
+    """Filters nodes by themselves, and fails at one."""
 
     depends_on = Depends.NODE_OBJECT
 

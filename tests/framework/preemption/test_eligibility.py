@@ -80,17 +80,17 @@ def test_a_pod_that_is_nominated_nowhere() -> None:
 
 
 @define(eq=False)
-class Anybody(PreemptionEvaluator):
+class AnyVictim(PreemptionEvaluator):
     """Priorities play no role."""
 
     by_priority = False
 
     def may_preempt(self, info: NodeInfo, victim: Pod, preemptor: Pod) -> bool:
-        """Anybody may go."""
+        """Any pod may go."""
         return True
 
 
 def test_the_policy_on_who_may_go_says_who_is_waited_for() -> None:
     arena = with_victim(priority=11)
-    arena.evaluator = Anybody(arena.handle, "Test")
+    arena.evaluator = AnyVictim(arena.handle, "Test")
     assert nominated(arena) == TERMINATING
