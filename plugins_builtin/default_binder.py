@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import ClassVar
 
-from attrs import define, field
+from attrs import define
 
-from schedframe import ClusterPort, EventRegistration, Handle, Pod, hookimpl
+from schedframe import EventRegistration, Handle, Pod, hookimpl
 
 
 @define(eq=False)
@@ -15,12 +15,8 @@ class DefaultBinder:
     """Bind every pod through the cluster, so bind plugins after this one are never called."""
 
     handle: Handle
-    _cluster: ClusterPort = field(init=False)
 
     bind_returns_at_once: ClassVar[bool] = True
-
-    def __attrs_post_init__(self) -> None:
-        self._cluster = self.handle.cluster
 
     @hookimpl
     def bind(self, pod: Pod, node_name: str) -> Awaitable[None] | None:
@@ -29,7 +25,7 @@ class DefaultBinder:
         Raises what the cluster raises: the binding cycle distinguishes a refusal (``BindRefused``) from a
         request without an answer (``OutcomeUnknown``).
         """
-        return self._cluster.bind(pod, node_name)
+        return self.handle.cluster.bind(pod, node_name)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:

@@ -21,6 +21,7 @@ from ..cycle.options import ScoreAllNodes
 from ..errors import InputError, Problems
 from ..framework import Extender, PluginsToPass, Registry
 from .bindings import GivenPlacements
+from .dry_run import dry_run
 from .evaluation import Evaluation
 from .evaluator import Evaluator
 from .placements import Placement, Placements
@@ -286,7 +287,8 @@ class Simulation:
         framework = self.evaluator.framework_of(pod)
         if framework is None:
             return self._no_profile(pod)
-        gate = framework.run_pre_enqueue(pod)
+        with dry_run(self._core):
+            gate = framework.run_pre_enqueue(pod)
         if gate is not None:
             return gate.message
         return "the pod is being deleted" if pod.is_terminating else "the pod waits for its turn"

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 from attrs import define
 
-from schedframe import Handle, InMemoryCluster, Pod, Scheduler, ThreadExecutor, hookimpl
+from schedframe import (
+    CycleState,
+    Handle,
+    InMemoryCluster,
+    Pod,
+    Scheduler,
+    Simulation,
+    Status,
+    ThreadExecutor,
+    hookimpl,
+)
 from schedframe.cycle.runtime.executors import Executor, InlineExecutor
+from schedframe.simulate.dry_run import dry_run
 from schedframe.simulate.evaluator import Evaluator
 from schedframe.testing import node, pod
 
@@ -61,3 +74,34 @@ def test_requests_of_plugins_have_no_effect(executor: type[Executor]) -> None:
     assert cluster.list("Pod") == before
     assert scheduler.events.series() == recorded
     assert all(event.reason != "Asked" for event in cluster.events)
+
+
+def test_the_default_binder_binds_nothing_in_a_dry_run() -> None:
+    cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=9), pod("p").gated_by("closed")])
+    with Scheduler(cluster, seed=0) as scheduler:
+        scheduler.run_until_idle()
+        waiting = cluster.get("Pod", "default/p")
+        assert waiting is not None
+        (binder,) = scheduler.core.frameworks["default-scheduler"].plan.bind
+        with dry_run(scheduler.core) as writes:
+            binder.call(CycleState(), waiting, "n")
+        assert [name for _, name in writes.bound] == ["n"]
+    assert not cluster.list("Pod")[0].node_name
+
+
+def test_the_reason_of_a_gated_pod_is_asked_for_without_effect() -> None:
+    @define(eq=False)
+    class Gate:
+        handle: Handle
+
+        @hookimpl
+        def pre_enqueue(self, pod: Pod) -> Status:
+            self.handle.record_event(pod, "Asked", f"request {next(calls)}")
+            return Status.unschedulable("closed")
+
+    calls = count(1)
+    with Simulation([node("n").allocatable(cpu="4", pods=9)], plugins=[Gate]) as simulation:
+        (placement,) = simulation.schedule([pod("p")])
+        notes = [event.message for event in simulation.cluster.events if event.reason == "Asked"]
+    assert placement.message == "closed"
+    assert (notes, next(calls)) == (["request 1"], 3)
