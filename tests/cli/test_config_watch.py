@@ -128,6 +128,40 @@ def test_the_file_is_read_again_when_asked(tmp_path: Path) -> None:
     assert watch.scheduler.config.config == before.config
 
 
+@pytest.mark.parametrize("moment", ["compared", "begun", "read"])
+def test_asking_while_the_file_is_looked_at_leads_to_a_read_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """A signal may come between any two steps of the thread that looks."""
+    watch = watch_of(written(tmp_path / "config.yaml"))
+    read, state, order = watch.read, ConfigWatch._state, list[str]()
+
+    def ask_at(now: str) -> None:
+        if now == moment and "asked" not in order:
+            order.append("asked")
+            watch.ask()
+
+    def looked_at(self: ConfigWatch) -> object:
+        found = state(self)
+        ask_at("compared")
+        return found
+
+    def noted() -> EffectiveConfig:
+        ask_at("begun")
+        order.append("read")
+        config = read()
+        ask_at("read")
+        return config
+
+    watch.read = noted
+    monkeypatch.setattr(ConfigWatch, "_state", looked_at)
+    watch.ask()  # so that the unchanged file is read
+    watch.look()
+    watch.look()
+    assert "asked" in order[:-1]
+    assert order[-1] == "read"
+
+
 def thread_of_the_watch() -> threading.Thread | None:
     return next((each for each in threading.enumerate() if each.name == "schedframe-config"), None)
 
