@@ -6,6 +6,8 @@ All other arguments are checked against their annotations, see :mod:`._checked`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import attrs
@@ -25,11 +27,14 @@ def collection(path: str, value: Iterable[T], fix: str) -> tuple[T, ...]:
     return tuple(value)
 
 
-def number(path: str, value: Any, fix: str, *, whole: bool = False, least: float = float("-inf")) -> None:
-    """Raise :class:`InputError` unless *value* is a number, a *whole* one if so, from *least*."""
-    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+def number(path: str, value: Any, fix: str, *, whole: bool = False, least: float = -inf) -> None:
+    """Raise :class:`InputError` unless *value* is a finite number, a *whole* one if so, from *least*."""
+    numbers: Any = Integral if whole else Real
+    if isinstance(value, bool) or not isinstance(value, numbers):
         kind = "a whole number" if whole else "a number"
         raise InputError(path, f"{described(value)} is not {kind}", fix)
+    if not abs(value) < inf:
+        raise InputError(path, f"{value} is not a finite number", fix)
     if not value >= least:
         raise InputError(path, f"{value} is below {least:g}", fix)
 
@@ -81,12 +86,12 @@ def optional_with(names: Iterable[str], fix: str) -> Validator:
     return check
 
 
-def optional_number(fix: str, *, whole: bool = False, least: float = float("-inf")) -> Validator:
+def optional_number(fix: str, *, whole: bool = False, least: float = -inf) -> Validator:
     """Return a validator of fields that are ``None`` or a number, as :func:`number` checks it."""
 
     def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
         if value is not None:
-            number(attribute.name, value, fix, whole=whole, least=least)
+            number(attribute.name.lstrip("_"), value, fix, whole=whole, least=least)
 
     return check
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, nan
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from schedframe import (
     Registry,
     RowVerdicts,
     Scheduler,
+    SchedulerOptions,
     Simulation,
     Status,
     Toleration,
@@ -43,6 +45,7 @@ from schedframe import (
     to_manifest,
 )
 from schedframe.api import NodeStatus, compile_node_selector, group_of, part_from_manifest
+from schedframe.cycle import Watchdog
 from schedframe.embed import Embedding, Task, Worker, configuration
 from schedframe.metrics import SchedulerMetrics
 from schedframe.queue import Heap, PriorityQueue
@@ -291,6 +294,14 @@ WRONG: list[Any] = [
         "rejected: 5 is not an array; give an array",
     ),
     (lambda: VirtualClock().advance(wrong("1")), "seconds: '1' is not a number; give a float"),
+    (lambda: VirtualClock().advance(nan), "seconds: nan is not a finite number; give a finite number from 0"),
+    (lambda: VirtualClock().advance_to(inf), "moment: inf is not a finite number; give seconds since the"),
+    (lambda: VirtualClock(nan), "now: nan is not a finite number; give seconds since the epoch"),
+    (lambda: Duration.of(inf), "seconds: inf is not a finite number; give a finite number"),
+    (lambda: Watchdog(nan), "limit: nan is not a finite number; give a millisecond or more"),
+    (lambda: Watchdog(inf), "limit: inf is not a finite number; give a millisecond or more"),
+    (lambda: Watchdog(0), "limit: 0 is below 0.001; give a millisecond or more"),
+    (lambda: SchedulerOptions(assume_ttl=inf), "assume_ttl: inf is not a finite number; give seconds"),
 ]
 
 

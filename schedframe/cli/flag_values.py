@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+import typer
+
+from .._validators import number
 from ..config import Duration
 from ..errors import InputError
 
@@ -29,4 +32,13 @@ def duration(flag: str, text: str, *, zero: bool = False) -> Duration:
         raise InputError(flag, str(error), "write a duration such as 15s") from None
     if value < Duration() or (value == Duration() and not zero):
         raise InputError(flag, f"{text} is no wait", "write a duration such as 15s")
+    return value
+
+
+def finite(value: float) -> float:
+    """Return *value* of a flag. Raises :class:`typer.BadParameter`, which names the flag, for inf and NaN."""
+    try:
+        number("", value, "")
+    except InputError as error:
+        raise typer.BadParameter(error.problem) from None
     return value

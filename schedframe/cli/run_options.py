@@ -9,6 +9,7 @@ import typer
 from attrs import frozen
 
 from ..config.feature_gates import VERSION
+from .flag_values import finite
 from .former_options import FormerOptions
 from .logs import LogFormat
 from .run_option_groups import ClientOptions, ElectionOptions, ServingOptions, TracingOptions
@@ -44,10 +45,14 @@ class RunOptions(FormerOptions, ClientOptions, TracingOptions, ServingOptions, E
         int | None, typer.Option(metavar="N", help="Decides between nodes of equal score. Default: random.")
     ] = None
     sync_timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="To read the cluster at the beginning.")
+        float,
+        typer.Option(metavar="SECONDS", min=0, callback=finite, help="To read the cluster at the beginning."),
     ] = 120.0
     grace: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="To finish binds after SIGTERM or SIGINT.")
+        float,
+        typer.Option(
+            metavar="SECONDS", min=0, callback=finite, help="To finish binds after SIGTERM or SIGINT."
+        ),
     ] = 10.0
     write_config_to: Annotated[
         Path | None,

@@ -11,6 +11,7 @@ from attrs import frozen
 from .._annotations import Instead
 from .._brief import brief_repr
 from .._checked import checked
+from .._validators import number
 from .._wording import described
 
 _NANOSECONDS: Final = {
@@ -50,6 +51,7 @@ class Duration:
     @checked
     def of(cls, seconds: float) -> Duration:
         """Return the duration of *seconds*, rounded to the nearest nanosecond."""
+        number("seconds", seconds, "give a finite number")
         return cls(round(seconds * 1_000_000_000))
 
     @property

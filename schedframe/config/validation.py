@@ -7,6 +7,7 @@ v1.36.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
 from typing import Final
 
 from .catalogue import POINTS, Catalogue
@@ -14,6 +15,7 @@ from .defaults import enabled_names, required_args
 from .duration import Duration
 from .errors import FieldError
 from .model import (
+    ClientConnectionConfiguration,
     Extender,
     KubeSchedulerConfiguration,
     KubeSchedulerProfile,
@@ -28,7 +30,7 @@ _NO_QUEUE_SORT: Final = PluginSet()
 def validate(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> list[FieldError]:
     """Return all errors of a configuration that went through :func:`.defaults.apply_defaults`."""
     return [
-        *_client_connection(config.client_connection.burst),
+        *_client_connection(config.client_connection),
         *_leader_election(config.leader_election),
         *_numbers(config),
         *_profiles(config.profiles, catalogue),
@@ -36,9 +38,14 @@ def validate(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> list[F
     ]
 
 
-def _client_connection(burst: int) -> Iterator[FieldError]:
-    if burst < 0:
-        yield FieldError.invalid("clientConnection.burst", burst, "use 0 (the default, 100) or more")
+def _client_connection(connection: ClientConnectionConfiguration) -> Iterator[FieldError]:
+    if not isfinite(connection.qps):
+        detail = "use 0 (the default, 50) or a finite number; below 0 is no limit"
+        yield FieldError.invalid("clientConnection.qps", connection.qps, detail)
+    if connection.burst < 0:
+        yield FieldError.invalid(
+            "clientConnection.burst", connection.burst, "use 0 (the default, 100) or more"
+        )
 
 
 def _leader_election(election: LeaderElectionConfiguration) -> Iterator[FieldError]:

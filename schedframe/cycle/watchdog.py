@@ -15,6 +15,7 @@ from attrs import define, field, frozen
 
 from .._brief import brief_repr
 from .._checked import checked
+from .._validators import optional_number
 from ..api import Pod
 from ..framework.plan import Call
 from ..framework.points import HOOK_ARGUMENTS
@@ -78,8 +79,8 @@ class Watchdog:
     that until it returns its coroutine.
     """
 
-    limit: float = 1.0
-    """Seconds."""
+    limit: float = field(default=1.0, validator=optional_number("give a millisecond or more", least=0.001))
+    """Seconds, 0.001 or more."""
     report: Callable[[SlowHook], None] = log_slow_hook
     """Called once for a hook that is still running, in the watchdog's thread, and once after it returned."""
     timer: Callable[[], float] = perf_counter

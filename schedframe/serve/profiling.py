@@ -12,10 +12,15 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from .._validators import number
+
+LEAST_SECONDS: Final = 0.01
+"""Time of one sample."""
 LONGEST_SECONDS: Final = 60.0
 SAMPLES_A_SECOND: Final = 100
 """Samples of all threads: few enough to cost less than a hundredth of a core."""
 
+_SECONDS: Final = f"give a number from {LEAST_SECONDS:g}, of which {LONGEST_SECONDS:g} count at most"
 _under_way: Final = threading.Lock()
 """Held while a profile is taken: each takes a thread of the server for a while, which probes need, too."""
 
@@ -23,16 +28,17 @@ _under_way: Final = threading.Lock()
 def profile(request: Request) -> Response:
     """Sample for ``?seconds=`` (5 by default) and return one line a stack with its count.
 
-    The form is that of folded stacks, which flame graph tools read.
+    The form is that of folded stacks, which flame graph tools read. More than a minute is cut to one.
     """
     try:
-        seconds = min(float(request.query_params.get("seconds", "5")), LONGEST_SECONDS)
+        seconds = float(request.query_params.get("seconds", "5"))
+        number("seconds", seconds, _SECONDS, least=LEAST_SECONDS)
     except ValueError:
-        return PlainTextResponse("seconds must be a number\n", 400)
+        return PlainTextResponse(f"seconds: {_SECONDS}\n", 400)
     if not _under_way.acquire(blocking=False):
         return PlainTextResponse("another profile is being taken\n", 503)
     try:
-        counts = _sampled(seconds)
+        counts = _sampled(min(seconds, LONGEST_SECONDS))
     finally:
         _under_way.release()
     return PlainTextResponse("".join(f"{stack} {count}\n" for stack, count in counts.most_common()))

@@ -78,6 +78,11 @@ def test_flags_with_other_names_are_taken(flag: str, tmp_path: Path) -> None:
     [
         ("--secure-port", "70000"),
         ("--secure-port", "-1"),
+        ("--grace", "nan"),
+        ("--grace", "inf"),
+        ("--grace", "-1"),
+        ("--sync-timeout", "nan"),
+        ("--sync-timeout", "inf"),
         ("--bind-address", "example.com"),
         ("--bind-address", "[::1]"),
         ("--tls-min-version", "VersionTLS10"),
@@ -143,6 +148,16 @@ def test_flags_are_validated_with_the_configuration(capsys: pytest.CaptureFixtur
     assert "leaderElection.leaseDuration" in capsys.readouterr().err
     assert run(["run", "--leader-elect-resource-lock", "endpoints"]) == 2
     assert "the only kind of lock left" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+def test_requests_a_second_are_a_finite_number(
+    value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "c.yaml"
+    assert run(["run", f"--kube-api-qps={value}", "--write-config-to", str(path)]) == 2
+    assert "clientConnection.qps: invalid value" in capsys.readouterr().err
+    assert not path.exists()
 
 
 def test_deprecated_flags_warn_and_give_way_to_a_configuration(caplog: pytest.LogCaptureFixture) -> None:

@@ -104,7 +104,8 @@ def test_pages() -> None:
         assert json.loads(get(server, "/version")[1])["minor"] == "36"
         assert "/metrics" in json.loads(get(server, "/")[1])["paths"]
         assert "schedframe-http" in get(server, "/debug/profile?seconds=0.05")[1]
-        assert get(server, "/debug/profile?seconds=x")[0] == 400
+        for seconds in ("x", "", "nan", "inf", "-inf", "-1", "0", "1e-9"):
+            assert get(server, f"/debug/profile?seconds={seconds}")[0] == 400, seconds
         assert "schedframe-http" in get(server, "/debug/threads")[1]
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, Self, TypedDict, TypeVar, Unpack
 from attrs import define, field
 
 from ..._checked import checked
+from ..._validators import optional_number
 from ...api import ClusterObject, Pod, PodCondition
 from ...errors import ClusterError
 from ..port import RemoteCluster, Subscription, WatchHandler
@@ -37,6 +38,7 @@ logger = logging.getLogger("schedframe.kubernetes")
 
 T = TypeVar("T")
 Objects = list[Any]
+_SECONDS: Final = optional_number("give seconds", least=0)
 
 DEFAULT_QPS: Final = 50.0
 DEFAULT_BURST: Final = 100
@@ -77,12 +79,12 @@ class KubernetesCluster(RemoteCluster):
     """
 
     access: Access
-    qps: float = DEFAULT_QPS
-    burst: int = DEFAULT_BURST
+    qps: float = field(default=DEFAULT_QPS, validator=optional_number("give requests a second"))
+    burst: int = field(default=DEFAULT_BURST, validator=optional_number("give 1 or more", least=1))
     kinds: tuple[type[ClusterObject], ...] = ()
-    sync_timeout: float = 120.0
-    _binding_limit: int = BINDS_AT_A_TIME
-    nomination_delay: float = NOMINATION_DELAY
+    sync_timeout: float = field(default=120.0, validator=_SECONDS)
+    _binding_limit: int = field(default=BINDS_AT_A_TIME, validator=optional_number("give 1 or more", least=1))
+    nomination_delay: float = field(default=NOMINATION_DELAY, validator=_SECONDS)
     fence: Fence | None = None
     """Until when this replica may write, with leader election; ``None`` for ever."""
     on_limit_change: Callable[[], None] | None = field(default=None, init=False)

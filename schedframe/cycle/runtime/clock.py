@@ -9,6 +9,7 @@ from attrs import define, field
 
 from ..._brief import brief_repr
 from ..._checked import checked
+from ..._validators import number, optional_number
 
 
 class Clock(Protocol):
@@ -38,7 +39,7 @@ class SystemClock:
 class VirtualClock:
     """A clock that moves only by :meth:`advance` and :meth:`advance_to`."""
 
-    now: float = 1_700_000_000.0
+    now: float = field(default=1_700_000_000.0, validator=optional_number("give seconds since the epoch"))
 
     def __call__(self) -> float:
         """Return seconds since the epoch."""
@@ -47,6 +48,7 @@ class VirtualClock:
     @checked
     def advance(self, seconds: float) -> None:
         """Let time pass."""
+        number("seconds", seconds, "give a finite number from 0")
         if seconds < 0:
             raise ValueError(f"time cannot go back by {-seconds} s; advance by a positive number")
         self.now += seconds
@@ -54,4 +56,5 @@ class VirtualClock:
     @checked
     def advance_to(self, moment: float) -> None:
         """Let time pass until *moment*; nothing if that is over."""
+        number("moment", moment, "give seconds since the epoch")
         self.now = max(self.now, moment)

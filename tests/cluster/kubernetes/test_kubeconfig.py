@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from attrs import evolve
 
+from schedframe import InputError
 from schedframe.cluster.kubernetes import (
     Access,
     CredentialsError,
@@ -106,6 +108,23 @@ def test_secrets_are_not_shown(tmp_path: Path) -> None:
         for shown in (repr(access), repr(cluster), repr(access.tokens)):
             assert "PRIVATE" not in shown
             assert "secret-token" not in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"qps": nan}, "qps: nan is not a finite number; give requests a second"),
+        ({"burst": 0}, "burst: 0 is below 1; give 1 or more"),
+        ({"sync_timeout": nan}, "sync_timeout: nan is not a finite number; give seconds"),
+        ({"sync_timeout": -1}, "sync_timeout: -1 is below 0; give seconds"),
+        ({"binding_limit": 0}, "binding_limit: 0 is below 1; give 1 or more"),
+        ({"nomination_delay": nan}, "nomination_delay: nan is not a finite number; give seconds"),
+    ],
+)
+def test_numbers_of_a_connection_are_checked(options: Any, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        KubernetesCluster(access=Access("http://one", StaticToken("x")), **options)
+    assert str(caught.value) == problem
 
 
 def test_certificates_that_are_none(tmp_path: Path) -> None:
