@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import ne
 from typing import Any
 
 from attrs import define, field
@@ -52,6 +53,8 @@ class SortKey:
     _sample: Any = field(default=LAST, init=False)
     _plain: tuple[type, ...] = field(default=(), init=False)
     """The types of the parts of the sample, if it is a tuple of plain values."""
+    _float_at: tuple[int, ...] = field(default=(), init=False)
+    """Positions of the floats among them, which may be NaN."""
 
     def of(self, info: QueuedPodInfo) -> Any:
         """Return the key of *info*; O(1) on top of the plugin's."""
@@ -61,7 +64,11 @@ class SortKey:
             self.report(from_exception(self.plugin, "queue_sort_key", error), info.pod)
             return LAST
         if self._plain and type(key) is tuple and tuple(map(type, key)) == self._plain:
-            return key
+            for at in self._float_at:
+                if key[at] != key[at]:  # NaN
+                    break
+            else:
+                return key
         if _compare(key, key) and (self._sample is LAST or _compare(key, self._sample)):
             if self._sample is LAST:
                 self._take_sample(key)
@@ -74,16 +81,21 @@ class SortKey:
         self._sample = key
         if type(key) is tuple and _PLAIN.issuperset(types := tuple(map(type, key))):
             self._plain = types
+            self._float_at = tuple(at for at, each in enumerate(types) if each is float)
 
 
 def _compare(one: Any, other: Any) -> bool:
-    """Return whether two keys compare in every part: tuples are compared by the first part that differs."""
+    """Return whether two keys compare in every part: tuples are compared by the first part that differs.
+
+    A value that differs from itself, as NaN does, has no place in an order.
+    """
     if (type(one) is tuple) is not (type(other) is tuple):
         return False
     if type(one) is tuple:
         return len(one) == len(other) and all(map(_compare, one, other))
     try:
-        return bool(one < other) in (True, False)
+        bool(one < other)
+        return not ne(one, one)
     except plugin_faults():  # the comparison is the plugin's code
         return False
 
