@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from itertools import count
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
+from sortedcontainers import SortedDict
 
 from ...api import Pod
 from ..cycle_state import CycleState
@@ -18,8 +20,8 @@ from .candidates import Candidate
 
 MAX_KINDS = 64
 """Kinds of preemptors whose dry runs are kept; beyond, the least recently used kind is dropped."""
-MAX_BYTES = 64 << 20
-"""Bytes of codes that all kinds may have together."""
+MAX_BYTES = 128 << 20
+"""Bytes of columns that all kinds may have together."""
 MAX_STATUSES = 1000
 """Distinct statuses of one kind of preemptor; beyond, all its results are dropped."""
 UNKNOWN: Final = 0
@@ -28,6 +30,7 @@ VIOLATING: Final = 2
 FAILED: Final = 3
 
 RowNumbers = npt.NDArray[np.intp]
+Codes = npt.NDArray[np.int16]
 
 
 @define(eq=False)
@@ -35,25 +38,66 @@ class DryRunResults:
     """Results of dry runs by row, as codes."""
 
     capacity: int
-    codes: npt.NDArray[np.int16] = field(init=False)
+    codes: Codes = field(init=False)
     """``UNKNOWN``, ``SAFE``, ``VIOLATING`` a budget, or ``FAILED`` + number of the status."""
     statuses: list[Status] = field(factory=list)
-    _candidates: dict[int, Candidate] = field(factory=dict)
+    _candidates: npt.NDArray[np.object_] = field(init=False)
+    """The candidate of each row that is one: an array, so that many are picked in one step."""
+    _ranks: npt.NDArray[np.float64] = field(init=False)
+    """The rank of each candidate; the smallest is the best."""
+    _rank_of: SortedDict = field(factory=SortedDict)
+    """Measures of candidates → rank. Ranks compare as the measures do."""
     _numbers: dict[Status, int] = field(factory=dict)
     _errors: list[int] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         self.codes = np.zeros(self.capacity, np.int16)
+        self._candidates = np.empty(self.capacity, np.object_)
+        self._ranks = np.zeros(self.capacity)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the columns."""
+        return self.codes.nbytes + self._candidates.nbytes + self._ranks.nbytes
 
     def put(self, row: int, result: Candidate | Status) -> int:
-        """Store the result of a dry run on *row*; return its code."""
+        """Store the result of a dry run on *row*; return its code. O(log of the different measures)."""
         if isinstance(result, Candidate):
-            self._candidates[row] = result
             code = VIOLATING if result.pdb_violations else SAFE
-        else:
-            code = FAILED + self._number_of(row, result)
-        self.codes[row] = code
+            self.codes[row], self._candidates[row] = code, result
+            self._ranks[row] = self._rank(result.measures)
+            return code
+        code = self.codes[row] = FAILED + self._number_of(row, result)
         return code
+
+    def _rank(self, measures: tuple[float, ...]) -> float:
+        """Return the rank of *measures*; a new one is halfway between those of its neighbours."""
+        rank: float | None = self._rank_of.get(measures)
+        if rank is not None:
+            return rank
+        place, ranks = self._rank_of.bisect_left(measures), self._rank_of.values()
+        above = ranks[place] if place < len(ranks) else None
+        below = ranks[place - 1] if place else None
+        if below is None or above is None:
+            rank = below + 1.0 if below is not None else above - 1.0 if above is not None else 0.0
+        else:
+            rank = (below + above) / 2
+        if rank in (below, above) or len(self._rank_of) > 2 * self.capacity:
+            return self._rank_anew(measures)
+        self._rank_of[measures] = rank
+        return rank
+
+    def _rank_anew(self, new: tuple[float, ...]) -> float:
+        """Rank all candidates, because no float is left between two ranks, or too many are of no use.
+
+        Returns the rank of *new* measures. O(candidates).
+        """
+        rows = ((self.codes == SAFE) | (self.codes == VIOLATING)).nonzero()[0]
+        measures = [candidate.measures for candidate in self._candidates[rows]]
+        self._rank_of = SortedDict(zip(sorted({*measures, new}), count(0.0), strict=False))
+        self._ranks[rows] = [self._rank_of[each] for each in measures]
+        rank: float = self._rank_of[new]
+        return rank
 
     def _number_of(self, row: int, status: Status) -> int:
         if status.code is Code.ERROR:
@@ -70,74 +114,99 @@ class DryRunResults:
         """Drop the result of *row*."""
         if row < self.capacity:
             self.codes[row] = UNKNOWN
-            self._candidates.pop(row, None)
+            self._candidates[row] = None
 
     def candidates(self, rows: RowNumbers) -> list[Candidate]:
-        """Return the candidates among *rows*: first those that violate no budget, then the others."""
-        codes = self.codes[rows]
-        ordered = np.concatenate((rows[codes == SAFE], rows[codes == VIOLATING])).tolist()
-        return list(map(self._candidates.__getitem__, ordered))
+        """Return the candidates of *rows*, which have one each."""
+        candidates: list[Candidate] = self._candidates[rows].tolist()
+        return candidates
 
-    def counts(self, rows: RowNumbers) -> list[tuple[Status, int]]:
-        """Return each status with the number of *rows* that have it."""
-        counts = np.bincount(self.codes[rows], minlength=FAILED + len(self.statuses))[FAILED:].tolist()
+    def best(self, rows: RowNumbers) -> Candidate:
+        """Return the best of the candidates of *rows*, the first of those that are equal."""
+        best: Candidate = self._candidates[rows[self._ranks[rows].argmin()]]
+        return best
+
+    def counts(self, codes: Codes) -> list[tuple[Status, int]]:
+        """Return each status with the number of *codes* that stand for it."""
+        counts = np.bincount(codes, minlength=FAILED + len(self.statuses))[FAILED:].tolist()
         return [(status, n) for status, n in zip(self.statuses, counts, strict=True) if n]
 
     def forget_errors(self) -> None:
-        """Drop the results that are errors, which may be temporary. To be called after :meth:`counts`."""
+        """Drop the results that are errors, which may be temporary, and all if there are many statuses."""
         for row in self._errors:
             self.drop(row)
         self._errors.clear()
         if len(self.statuses) > MAX_STATUSES:
             self.codes.fill(UNKNOWN)
             self.statuses.clear()
-            self._candidates.clear()
+            self._candidates.fill(None)
+            self._rank_of.clear()
             self._numbers.clear()
 
     def fit(self, capacity: int) -> None:
         """Grow to *capacity* rows."""
-        if capacity > self.capacity:
-            self.codes = np.concatenate((self.codes, np.zeros(capacity - self.capacity, np.int16)))
+        more = capacity - self.capacity
+        if more > 0:
+            self.codes = np.concatenate((self.codes, np.zeros(more, np.int16)))
+            self._candidates = np.concatenate((self._candidates, np.empty(more, np.object_)))
+            self._ranks = np.concatenate((self._ranks, np.zeros(more)))
             self.capacity = capacity
 
 
 def visit(
-    rows: RowNumbers, results: DryRunResults, wanted: int, dry_run: Callable[[int], Candidate | Status]
-) -> RowNumbers:
-    """Return the first of *rows*, up to the one at which there are enough candidates.
+    rows: RowNumbers,
+    start: int,
+    results: DryRunResults,
+    wanted: int,
+    dry_run: Callable[[int], Candidate | Status],
+) -> tuple[RowNumbers, Codes]:
+    """Return the rows up to the one at which there are enough candidates, and their codes.
 
-    Enough are *wanted* candidates, one of them without violation. Rows that are not in *results* yet are
-    tried and added. O(rows visited) in columns, and the dry runs.
+    The first is at the position *start*, after the last one comes the first. Enough are *wanted* candidates,
+    one of them without violation. Rows that are not in *results* yet are tried and added. O(rows visited) in
+    columns, and the dry runs.
     """
     first = min(2 * wanted + 64, len(rows))
-    for portion in (first, len(rows)) if first < len(rows) else (first,):
-        end = _visit(rows[:portion], results, wanted, dry_run)
+    for most in (first, len(rows)) if first < len(rows) else (first,):
+        around = start + most - len(rows)
+        some = rows[start : start + most]
+        if around > 0:
+            some = np.concatenate((some, rows[: min(around, start)]))
+        codes = results.codes[some]
+        end = _visit(some, codes, results, wanted, dry_run)
         if end is not None:
-            return rows[:end]
-    return rows
+            return some[:end], codes[:end]
+    return some, codes
 
 
 def _visit(
-    rows: RowNumbers, results: DryRunResults, wanted: int, dry_run: Callable[[int], Candidate | Status]
+    rows: RowNumbers,
+    codes: Codes,
+    results: DryRunResults,
+    wanted: int,
+    dry_run: Callable[[int], Candidate | Status],
 ) -> int | None:
-    """Return the position after the last row to visit; ``None`` if there are not enough candidates."""
-    codes = results.codes[rows]
-    safe = (codes == SAFE).cumsum()
-    candidates = ((codes == SAFE) | (codes == VIOLATING)).cumsum()
-    new_safe = new = 0
+    """Return the position after the last row to visit; ``None`` if there are not enough candidates.
+
+    Codes of rows that are tried are added to *codes*.
+    """
+    safe = (codes == SAFE).nonzero()[0]
+    known = ((codes == SAFE) | (codes == VIOLATING)).nonzero()[0]
     unknown = (codes == UNKNOWN).nonzero()[0].tolist()
+    tried = candidates = safe_ones = 0
     for position in (*unknown, len(rows)):
-        before = position - 1
-        if position and candidates[before] + new >= wanted and safe[before] + new_safe:
-            return int(max(candidates.searchsorted(wanted - new), safe.searchsorted(1 - new_safe))) + 1
-        if position == len(rows):
-            break
-        row = int(rows[position])
-        code = results.put(row, dry_run(row))
-        new += code < FAILED
-        new_safe += code == SAFE
-        if candidates[position] + new >= wanted and safe[position] + new_safe:
-            return int(position) + 1
+        missing = wanted - candidates
+        if missing <= len(known) and (safe_ones or len(safe)):
+            last_known = known[missing - 1] + 1 if missing > 0 else 0
+            first_safe = 0 if safe_ones else safe[0] + 1
+            end = int(max(tried, last_known, first_safe))
+            if end <= position:
+                return end
+        if position < len(rows):
+            row, tried = int(rows[position]), position + 1
+            code = codes[position] = results.put(row, dry_run(row))
+            candidates += code < FAILED
+            safe_ones += code == SAFE
     return None
 
 
@@ -172,8 +241,9 @@ class DryRunCache:
             results = self._results[kind] = DryRunResults(capacity)
         else:
             self._results.move_to_end(kind)
+            results.forget_errors()
             results.fit(capacity)
-        while len(self._results) > min(MAX_KINDS, max(1, MAX_BYTES // results.codes.nbytes)):
+        while len(self._results) > min(MAX_KINDS, max(1, MAX_BYTES // results.nbytes)):
             self._results.popitem(last=False)
         return results
 

@@ -28,7 +28,7 @@ from ..verdicts import Diagnosis
 from .budgets import Budget, read_budgets
 from .candidates import Candidate, Preemption, standing
 from .dry_run import NO_VICTIMS, select_victims
-from .dry_run_cache import DryRunCache, DryRunResults, visit
+from .dry_run_cache import SAFE, VIOLATING, DryRunCache, DryRunResults, visit
 from .eviction import Eviction
 from .extending import candidates_of_extenders
 from .groups import preempt_for_group
@@ -156,14 +156,15 @@ class PreemptionEvaluator:
         refusal = self.is_eligible(pod, nominated)
         if refusal is not None:
             return None, Status.unschedulable(refusal)
-        candidates, tally = self.find_candidates(state, pod, statuses)
-        if not candidates:
+        rows, results, tally = self._search(state, pod, statuses)
+        if results is None or not len(rows):
             if tally.errors:
                 return None, Status.from_error(_joined(tally.errors))
             repeatable = not tally.tried and self.by_priority and self._decides_by_spec
             unless = self._has_lower(pod.priority) if repeatable else None
             cleared = _new_result(_CLEARED, _NO_ROOM, repeatable, unless)
             return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
+        candidates = results.candidates(rows)
         if self.handle.extenders:
             known = pod.key in self.handle.pending
             try:
@@ -172,7 +173,9 @@ class PreemptionEvaluator:
                 return None, Status.from_error(error)
             if not candidates or (known and pod.key not in self.handle.pending):
                 return None, Status.unschedulable(NO_CANDIDATE)
-        chosen = min(candidates, key=standing)
+            chosen = min(candidates, key=standing)
+        else:
+            chosen = results.best(rows)
         deferred = state.get(DEFERRED_EVICTIONS)
         if deferred is not None:
             deferred.append(partial(self.eviction.start, pod, chosen))
@@ -206,33 +209,40 @@ class PreemptionEvaluator:
         Tries the nodes from a random one on until enough candidates are found: O(nodes tried × victims ×
         filters).
         """
+        rows, results, tally = self._search(state, pod, statuses)
+        return [] if results is None else results.candidates(rows), tally
+
+    def _search(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> tuple[npt.NDArray[np.intp], DryRunResults | None, Tally]:
+        """Return the rows of candidates, the results that hold them, and counts of the nodes that are none.
+
+        First come those that violate no budget. No results: no node was tried.
+        """
         rows = self._rows_to_try(statuses)
         tally = Tally()
         eligible = len(rows)
-        if not eligible:
-            return [], tally
-        if self.by_priority:
-            lower = self.handle.table.derived(_LOWEST, _lowest_priority)[rows] < pod.priority
-            helpful = int(np.count_nonzero(lower))
-            if helpful < eligible:
-                tally.add(NO_VICTIMS, eligible - helpful)
-                rows = rows[lower]
-                if not helpful:
-                    return [], tally
+        if self.by_priority and eligible:
+            table = self.handle.table
+            lower = table.derived(_LOWEST, _lowest_priority)[: table.size] < pod.priority
+            if np.count_nonzero(lower) < len(lower):
+                rows = rows[lower[rows]]
+                tally.add(NO_VICTIMS, eligible - len(rows))
+        if not len(rows):
+            return rows, None, tally
         tally.tried = True
-        wanted = self.wanted(eligible)
         start = self.handle.rng.randrange(len(rows))
-        rows = np.concatenate((rows[start:], rows[:start]))
         budgets = self._up_to_date_budgets()
-        table = self.handle.table
         cached = self._dry_runs.of(state, pod) if self.by_priority else None
-        results = cached if cached is not None else DryRunResults(table.capacity)
-        visited = visit(rows, results, wanted, lambda row: self._try(state, pod, row, budgets))
-        for status, nodes in results.counts(visited):
-            tally.add(status, nodes)
-        candidates = results.candidates(visited)
-        results.forget_errors()
-        return candidates, tally
+        results = cached if cached is not None else DryRunResults(self.handle.table.capacity)
+        visited, codes = visit(
+            rows, start, results, self.wanted(eligible), lambda row: self._try(state, pod, row, budgets)
+        )
+        safe, violating = visited[codes == SAFE], visited[codes == VIOLATING]
+        if len(safe) + len(violating) < len(visited):
+            for status, nodes in results.counts(codes):
+                tally.add(status, nodes)
+        return np.concatenate((safe, violating)) if len(violating) else safe, results, tally
 
     def _up_to_date_budgets(self) -> list[Budget]:
         objects = self.handle.objects
