@@ -18,8 +18,7 @@ def take_snapshot(source: LiveSource, output: str, *, anonymize: bool) -> None:
     """Write the snapshot to the file *output*, or to standard output for ``-``."""
     manifests = [to_manifest(obj) for obj in source.read("snapshot")]
     if anonymize:
-        hidden = Anonymizer()
-        manifests = [hidden.manifest(each) for each in manifests]
+        manifests = Anonymizer().manifests(manifests)
     text = as_list(manifests)
     if output == "-":
         emit(text)
