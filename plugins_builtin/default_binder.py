@@ -17,6 +17,7 @@ class DefaultBinder:
     handle: Handle
 
     bind_returns_at_once: ClassVar[bool] = True
+    binds_every_pod: ClassVar[bool] = True
 
     @hookimpl
     def bind(self, pod: Pod, node_name: str) -> Awaitable[None] | None:

@@ -10,6 +10,7 @@ from ..cluster import InMemoryCluster
 from ..config import EffectiveConfig, dump_config, load_config
 from ..cycle import Scheduler
 from ..framework import Registry
+from ..framework.unreached import unreached_binders
 from .exits import reading, writing
 from .gates import parsed_gates
 from .offline_options import ScheduleOptions
@@ -62,8 +63,11 @@ def check_config(file: Path) -> str:
     """
     registry = Registry.installed(skip_imports=True)
     config = configuration(file, registry)
-    with Scheduler(InMemoryCluster(), config, registry=registry):
+    with Scheduler(InMemoryCluster(), config, registry=registry) as scheduler:
         names = ", ".join(profile.scheduler_name for profile in config.profiles)
+        for framework in scheduler.core.frameworks.values():
+            if unreached := unreached_binders(framework.plan):
+                note(f"profile {framework.profile_name}: {unreached}")
     _note_left_out(config, registry)
     return f"{file}: good; profiles: {names}"
 

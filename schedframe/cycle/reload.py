@@ -32,6 +32,7 @@ from .build import (
     use_search,
 )
 from .core import Core, logger
+from .findings import log_findings
 from .options import SchedulerOptions
 from .rejections import KnownRejections, known_rejections
 from .runtime.socket_wait import SocketWait
@@ -191,6 +192,8 @@ class Reloader:
         self._close_former()
         self.config = new.config
         logger.info("configuration in use, with the profiles %s", ", ".join(core.frameworks))
+        for framework in core.frameworks.values():
+            log_findings(framework)
 
     def _connect_extenders(self) -> None:
         if not self.core.extenders:

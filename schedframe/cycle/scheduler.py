@@ -16,7 +16,6 @@ from ..cluster import ClusterPort
 from ..config import ConfigSource, EffectiveConfig
 from ..errors import InputError
 from ..framework import Framework, Status
-from ..framework.caching import uncached_of
 from ..queue import QueuedPodInfo
 from .binding.assume import place
 from .binding.attempt import Attempt
@@ -25,8 +24,9 @@ from .binding.failure import handle_failure, requeue_interrupted
 from .binding.permit import PermitDesk
 from .binding.pod_status import write_delayed_nominations
 from .build import build_core, close_frameworks, groups_and_handlers, load, registry_with
-from .core import Core, logger
+from .core import Core
 from .events import EventRecorder
+from .findings import log_findings
 from .metering.collect import collect
 from .no_node import end_without_node
 from .observer import record
@@ -100,8 +100,7 @@ class Scheduler:
                 self.core.watchdog.start()
             self._watching.follow()
             for framework in self.core.frameworks.values():
-                if uncached := uncached_of(framework.plan.plugins):
-                    logger.info("profile %s: %s", framework.profile_name, ". ".join(map(str, uncached)))
+                log_findings(framework)
 
     def sync(self) -> None:
         """Take in everything that has happened, a reload included; schedule nothing."""

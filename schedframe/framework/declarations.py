@@ -41,6 +41,7 @@ DECLARATIONS: Final[dict[str, str]] = {
     "looks_up": "a tuple of kinds, such as ('Namespace',)",
     "writes": "a tuple of rights, such as ('patch PersistentVolume', 'patch ResourceClaim/status')",
     "bind_returns_at_once": "True or False",
+    "binds_every_pod": "True or False",
     "pre_bind_returns_at_once": "True or False",
     "sorts_by_priority": "True or False",
     "admits_for_good": "True or False",
@@ -51,6 +52,7 @@ DECLARATIONS: Final[dict[str, str]] = {
 BoolDeclaration = Literal[
     "reads_snapshot",
     "bind_returns_at_once",
+    "binds_every_pod",
     "pre_bind_returns_at_once",
     "sorts_by_priority",
     "admits_for_good",
@@ -117,6 +119,7 @@ _FITS: Final[dict[str, Callable[[Any], bool]]] = {
     "looks_up": _is_kinds,
     "writes": lambda value: _is_kinds(value) and all(_RIGHT.fullmatch(each) for each in value),
     "bind_returns_at_once": _is_bool,
+    "binds_every_pod": _is_bool,
     "pre_bind_returns_at_once": _is_bool,
     "sorts_by_priority": _is_bool,
     "admits_for_good": _is_bool,

@@ -76,6 +76,7 @@ def test_former_attributes_warn_and_mean_what_they_meant(former: dict[str, bool]
         ({"reads": ("Namespace", 5)}, "reads is ('Namespace', 5); declare a tuple of kinds"),
         ({"normalization": "by-max"}, "declare a member of Normalization"),
         ({"reads_snapshot": "yes"}, "reads_snapshot is 'yes'; declare True or False"),
+        ({"binds_every_pod": "yes"}, "binds_every_pod is 'yes'; declare True or False"),
         ({"sorts_by_priority": 1}, "sorts_by_priority is 1; declare True or False"),
         ({"admits_for_good": ()}, "admits_for_good is (); declare True or False"),
         ({"sort_by_priority": True}, "did you mean sorts_by_priority?"),
