@@ -315,6 +315,7 @@ class Pools:
             info.gating_plugin,
             info.timestamp,
             wake_at,
+            info.failure if info.error_count else "",
         )
 
     def check_invariants(self) -> None:

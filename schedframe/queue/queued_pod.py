@@ -76,6 +76,8 @@ class QueuedPodInfo:
     """Attempts that ended with a rejection."""
     error_count: int
     """Errors in a row since the last rejection."""
+    failure: str
+    """What the last error says, with the plugin that failed; out of date if ``error_count`` is 0."""
     unschedulable_plugins: frozenset[str]
     """Plugins that rejected it last time, and every plugin that gated it since."""
     pending_plugins: frozenset[str]
@@ -106,7 +108,8 @@ class QueuedPodInfo:
         self.pod_class = self.line = self.cohort = None
         self.attempts = self.popped = self.unschedulable_count = self.error_count = self.moment = 0
         self.unschedulable_plugins = self.pending_plugins = NO_PLUGINS
-        self.gating_plugin, self.flushed = "", False
+        self.gating_plugin = self.failure = ""
+        self.flushed = False
 
     @property
     def profile(self) -> str:
@@ -153,6 +156,8 @@ class PendingPod:
     """When it was added, or when its last attempt failed."""
     wake_at: float | None
     """When it moves without an event: the end of its backoff, or of its time in the unschedulable pool."""
+    failure: str = ""
+    """What failed at the last attempt, with the plugin; empty unless that ended with an error."""
 
 
 @brief_repr

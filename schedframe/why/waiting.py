@@ -42,6 +42,8 @@ class Waiting:
     events: tuple[WaitedEvents, ...] = ()
     node: str = ""
     """The node of a pod that is not bound yet, empty if it has none."""
+    failure: str = ""
+    """What failed at the last attempt, with the plugin; empty unless that ended with an error."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the wait in plain types."""
@@ -52,6 +54,7 @@ class Waiting:
             "plugins": list(self.plugins),
             "events": {each.plugin: list(each.events) for each in self.events},
             "node": self.node,
+            "failure": self.failure,
         }
 
     def lines(self) -> list[str]:
@@ -63,6 +66,8 @@ class Waiting:
             by = f" ({', '.join(self.plugins)})" if self.plugins else ""
             tried = f", tried {self.attempts} time{'s' * (self.attempts != 1)}" if self.attempts else ""
             lines.append(f"{self.place}{on}{by}{until}{tried}")
+        if self.failure:
+            lines.append(f"the last attempt failed: {self.failure}")
         return lines + [str(each) for each in self.events]
 
 
@@ -83,7 +88,8 @@ def waiting_of(
         return Waiting("", plugins=plugins, events=events) if plugins else None
     until = None if queued.wake_at is None else _from_now(scheduler, queued.wake_at)
     holding = (queued.gating_plugin,) if queued.pool is Pool.GATED else queued.unschedulable_plugins
-    return Waiting(str(queued.pool), until, queued.attempts, holding, _events(framework, holding) or events)
+    events = _events(framework, holding) or events
+    return Waiting(str(queued.pool), until, queued.attempts, holding, events, failure=queued.failure)
 
 
 def _on_its_node(scheduler: Scheduler, pod: Pod) -> Waiting | None:

@@ -173,6 +173,44 @@ def test_a_pod_in_permit_is_on_its_node_and_waits_for_the_plugin() -> None:
     assert found.waiting.lines() == ["permit on n (Gate), until 40 s from now"]
 
 
+@define(eq=False)
+class Trouble:
+    """Fails at pre_bind, and rejects every node once it is told to."""
+
+    rejects = False
+
+    @hookimpl
+    def filter(self) -> Status | None:
+        return Status.unschedulable("no") if type(self).rejects else None
+
+    @hookimpl
+    def pre_bind(self) -> None:
+        raise RuntimeError("the volume is gone")
+
+
+def test_a_pod_whose_last_attempt_failed_says_by_what_and_when_it_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = with_plugin("Trouble")
+    _, scheduler, clock = running(node("n"), pod("p"), plugins={"Trouble": Trouble}, config=config)
+    scheduler.run_until_idle()
+    clock.advance(0.25)
+    found = explain(scheduler, "p")
+    assert found.verdict == "fits"
+    assert found.waiting is not None
+    assert found.waiting.lines() == [
+        "error_backoff, until 1.75 s from now, tried 1 time",
+        'the last attempt failed: running PreBind plugin "Trouble": the volume is gone',
+    ]
+    assert found.waiting.to_dict()["failure"] in str(found)
+    monkeypatch.setattr(Trouble, "rejects", True)
+    clock.advance(10)
+    scheduler.run_until_idle()
+    rejected = explain(scheduler, "p").waiting
+    assert rejected is not None
+    assert (rejected.place, rejected.plugins, rejected.failure) == ("unschedulable", ("Trouble",), "")
+
+
 def test_asking_changes_nothing_and_draws_nothing() -> None:
     answers = []
     for ask in (False, True):

@@ -61,6 +61,7 @@ def handle_failure(
         return
     if not status.is_rejected:
         core.report(status, pod, "scheduling")
+        attempt.info.failure = _failure(status)
     unschedulable, pending = _rejectors(core, attempt, status, diagnosis)
     core.queue.add_unschedulable(
         attempt.info,
@@ -120,6 +121,12 @@ def _rejectors(
     if not status.is_rejected or not status.plugin or attempt.info.uid not in core.queue.in_flight:
         return set(), set()
     return (set(), {status.plugin}) if status.code is Code.PENDING else ({status.plugin}, set())
+
+
+def _failure(status: Status) -> str:
+    """Return the message of an error, which often names the plugin already, with the plugin."""
+    named = not status.plugin or status.plugin in status.message
+    return status.message if named else f"{status.plugin}: {status.message}"
 
 
 def _message(status: Status, diagnosis: Diagnosis | Rejection | None) -> str:
