@@ -43,6 +43,8 @@ class CsiNodes:
     """Whether the row has a CSINode."""
     migrated: npt.NDArray[np.int32] = field(factory=lambda: np.zeros(0, np.int32))
     """Index into ``plugins``, by row."""
+    limit_changes: int = 0
+    """How often limits of a row may have changed."""
     plugins: list[frozenset[str]] = field(factory=lambda: [_NOTHING_MIGRATED])
     """Sets of migrated plugins that occur; the first is empty."""
     _limits: dict[str, Limits] = field(factory=dict)
@@ -107,9 +109,11 @@ class CsiNodes:
         if plugins not in self.plugins:
             self.plugins.append(plugins)
         self.migrated[row] = self.plugins.index(plugins)
-        for driver in self._limited.pop(row, ()):
+        before, limits = self._limited.pop(row, ()), volume_limits(csi_node)
+        if before or limits:
+            self.limit_changes += 1
+        for driver in before:
             self._limits[driver][row] = NO_LIMIT
-        limits = volume_limits(csi_node)
         for driver, count in limits.items():
             if driver not in self._limits:
                 self._limits[driver] = np.full(len(self.migrated), NO_LIMIT, np.int64)

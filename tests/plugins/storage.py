@@ -10,6 +10,7 @@ from attrs import define, evolve, field
 from schedframe import CycleState, InMemoryCluster, Status, WatchEvent
 from schedframe.api import (
     WAIT_FOR_FIRST_CONSUMER,
+    AWSElasticBlockStore,
     ClaimVolumeSource,
     CSIDriver,
     CSIDriverSpec,
@@ -362,3 +363,19 @@ def open_nodes(plugin: Any, handle: StandInHandle, pod: Pod) -> set[str]:
     found = verdicts(plugin, handle, pod)
     assert isinstance(found, dict), found
     return {name for name, status in found.items() if status == OPEN}
+
+
+def limits(node: str, count: int | None) -> CSINode:
+    """Return the CSINode of *node* with a limit for :data:`DRIVER`."""
+    return make_csi_node(node, disks_example_com=count)
+
+
+def claims(*names: str) -> list[Any]:
+    """Return claims with a volume each, whose handle is the name."""
+    bound = [make_claim(name, volume=f"v-{name}") for name in names]
+    return [*bound, *(make_volume(f"v-{claim.name}", claim=claim, handle=claim.name) for claim in bound)]
+
+
+def ebs(name: str) -> Volume:
+    """Return an inline disk of AWS."""
+    return Volume(name, aws_elastic_block_store=AWSElasticBlockStore(name))

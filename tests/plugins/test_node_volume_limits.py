@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from plugins_builtin.node_volume_limits.plugin import ERR_REASON, NodeVolumeLimits
 from schedframe import (
@@ -16,24 +13,21 @@ from schedframe import (
     ConfigError,
     EventResource,
     InputError,
-    Pod,
     Status,
     load_config,
 )
 from schedframe.api import (
     AWSElasticBlockStore,
     AzureDisk,
-    CinderVolume,
-    CSINode,
-    PersistentVolumeClaim,
     Volume,
     VsphereVolume,
 )
 from tests.configurations import configuration
-from tests.plugins.agreement import check_filter_agreement
 from tests.plugins.events import hint_of
 from tests.plugins.storage import (
-    DRIVER,
+    claims,
+    ebs,
+    limits,
     make_attachment,
     make_claim,
     make_class,
@@ -53,20 +47,6 @@ POD_DELETED = ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE)
 CLAIM_ADDED = ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ADD)
 DETACHED = ClusterEvent(EventResource.VOLUME_ATTACHMENT, Action.DELETE)
 EBS = "ebs.csi.aws.com"
-
-
-def limits(node: str, count: int | None) -> CSINode:
-    return make_csi_node(node, disks_example_com=count)
-
-
-def claims(*names: str) -> list[Any]:
-    """Return claims with a volume each, whose handle is the name."""
-    bound = [make_claim(name, volume=f"v-{name}") for name in names]
-    return [*bound, *(make_volume(f"v-{claim.name}", claim=claim, handle=claim.name) for claim in bound)]
-
-
-def ebs(name: str) -> Volume:
-    return Volume(name, aws_elastic_block_store=AWSElasticBlockStore(name))
 
 
 def test_pods_without_volumes_to_attach_are_skipped() -> None:
@@ -259,113 +239,6 @@ def test_hint_of_a_detached_volume() -> None:
     bad = Volume("bad", azure_disk=AzureDisk("d", "/d", "Dedicated"))
     with pytest.raises(InputError):
         hint_of(plugin, DETACHED, make_pod(volumes=[bad]), gone, None)
-
-
-# ---- columns against nodes -------------------------------------------------------------------------------
-
-NODES = ("n0", "n1", "n2")
-CLAIMS = ("a", "b", "c")
-DISKS = (ebs("x"), ebs("y"), Volume("z", cinder=CinderVolume("z")), Volume("token"))
-
-
-class Limits(RuleBasedStateMachine):
-    """Random changes of all objects; after each one both forms must agree on every node."""
-
-    @initialize()
-    def start(self) -> None:
-        self.handle = make_handle(make_class(), *(make_node(name) for name in NODES))
-        self.plugin = NodeVolumeLimits(self.handle)
-        self.running: dict[str, Pod] = {}
-
-    @rule(name=st.sampled_from("pqrs"), node=st.sampled_from((*NODES, "gone")), data=st.data())
-    def pod_comes_or_goes(self, name: str, node: str, data: st.DataObject) -> None:
-        old = self.running.pop(name, None)
-        if old is not None:
-            self.handle.table.remove_pod(old.node_name, old.uid)
-            return
-        self.running[name] = pod = make_pod(
-            *data.draw(st.lists(st.sampled_from(CLAIMS), max_size=2)),
-            name=name,
-            node=node,
-            volumes=data.draw(st.lists(st.sampled_from(DISKS), max_size=1)),
-            ephemeral=data.draw(st.lists(st.just("e"), max_size=1)),
-        )
-        self.handle.table.add_pod(node, pod)
-
-    @rule(name=st.sampled_from(NODES))
-    def node_comes_or_goes(self, name: str) -> None:
-        if not self.handle.table.remove_node(name):
-            self.handle.table.set_node(make_node(name))
-
-    @rule(
-        node=st.sampled_from(NODES),
-        count=st.sampled_from((None, 0, 1, 2)),
-        ebs_count=st.sampled_from((None, 1)),
-    )
-    def csi_node(self, node: str, count: int | None, ebs_count: int | None) -> None:
-        self.handle.objects.set(make_csi_node(node, disks_example_com=count, ebs_csi_aws_com=ebs_count))
-
-    @rule(node=st.sampled_from(NODES))
-    def csi_node_goes(self, node: str) -> None:
-        self.handle.objects.remove("CSINode", node)
-
-    @rule(
-        name=st.sampled_from((*CLAIMS, "p-e", "q-e")),
-        volume=st.sampled_from(("", "v1", "v2")),
-        owned=st.booleans(),
-        gone=st.booleans(),
-    )
-    def claim(self, name: str, volume: str, owned: bool, gone: bool) -> None:
-        if gone:
-            self.handle.objects.remove("PersistentVolumeClaim", f"default/{name}")
-        else:
-            owner = f"default-{name[0]}" if owned else ""
-            claim: PersistentVolumeClaim = make_claim(name, volume=volume, owner=owner)
-            self.handle.objects.set(claim)
-
-    @rule(name=st.sampled_from(("v1", "v2")), kind=st.sampled_from(("csi", "same", "ebs", "gone")))
-    def volume(self, name: str, kind: str) -> None:
-        if kind == "gone":
-            self.handle.objects.remove("PersistentVolume", name)
-        elif kind == "ebs":
-            source = AWSElasticBlockStore(name)
-            self.handle.objects.set(make_volume(name, csi=None, aws_elastic_block_store=source))
-        else:
-            self.handle.objects.set(make_volume(name, handle="same" if kind == "same" else name))
-
-    @rule(
-        name=st.sampled_from("12"),
-        node=st.sampled_from(NODES),
-        volume=st.sampled_from(("v1", "v2")),
-        gone=st.booleans(),
-    )
-    def attachment(self, name: str, node: str, volume: str, gone: bool) -> None:
-        if gone:
-            self.handle.objects.remove("VolumeAttachment", name)
-        else:
-            self.handle.objects.set(make_attachment(name, node, volume, DRIVER))
-
-    @rule(provisioner=st.sampled_from((DRIVER, "kubernetes.io/aws-ebs", "")))
-    def storage_class(self, provisioner: str) -> None:
-        self.handle.objects.set(make_class(provisioner=provisioner))
-
-    @invariant()
-    def both_forms_agree(self) -> None:
-        for pod in (make_pod("a", "b", name="t", volumes=[ebs("x")]), make_pod("c", name="t")):
-            check_filter_agreement(self.plugin, self.handle.table, pod)
-        fresh = NodeVolumeLimits(make_handle(*_everything(self), pods=self.running.values()))
-        for info in self.handle.table.rows():
-            pod = make_pod(name="t", volumes=[ebs("x"), ebs("y")])
-            assert self.plugin.filter(pod, info) == fresh.filter(pod, info)
-
-
-def _everything(machine: Limits) -> list[Any]:
-    kinds = ("StorageClass", "CSINode", "PersistentVolumeClaim", "PersistentVolume", "VolumeAttachment")
-    return [obj for kind in kinds for obj in machine.handle.objects.list(kind)]
-
-
-TestLimits = Limits.TestCase
-TestLimits.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 
 
 def test_filter_works_without_pre_filter() -> None:
