@@ -41,7 +41,7 @@ def dispatch(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"Error: {refused}\n")
         return exits.BAD_INPUT
     if wants_version(arguments):
-        sys.stdout.write(f"schedframe {__version__}\n")
+        print(f"schedframe {__version__}", flush=True)
         return exits.SUCCESS
     try:
         app(args=with_explain_value(in_own_notation(arguments)), prog_name="schedframe")
@@ -123,7 +123,7 @@ def rbac(
     with exits.reporting():
         from .rbac import manifests
 
-        sys.stdout.write(manifests(config, name, namespace, allow_import or [], feature_gates or []))
+        emit(manifests(config, name, namespace, allow_import or [], feature_gates or []))
 
 
 @app.command(epilog=exits.OTHER_CODES, short_help="List the plugins that are installed or known.")
@@ -171,7 +171,7 @@ def show(
     with exits.reporting():
         from .commands import effective_config
 
-        sys.stdout.write(effective_config(file))
+        emit(effective_config(file))
 
 
 @config_app.command(epilog=exits.OTHER_CODES, short_help="Turn an older configuration into one of v1.")
@@ -192,4 +192,4 @@ def migrate(
     with exits.reporting():
         from .migrate import migrated_config
 
-        sys.stdout.write(migrated_config(file, algorithm_provider))
+        emit(migrated_config(file, algorithm_provider))

@@ -30,7 +30,7 @@ class ExtenderOptions:
         Path, typer.Option("--config", metavar="FILE", help="KubeSchedulerConfiguration with the plugins.")
     ]
     address: Annotated[str, typer.Option(metavar="IP", help="Where to listen.")] = "127.0.0.1"
-    port: Annotated[int, typer.Option(metavar="N", help="0: any free port.")] = 8888
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65_535, help="0: any free port.")] = 8888
     kubeconfig: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="Follow this cluster; without, nodes come with the requests."),

@@ -91,9 +91,9 @@ def in_own_notation(arguments: Sequence[str]) -> list[str]:
         flag, equals, value = argument.partition("=")
         if argument in _BOOLEAN and following.startswith("-"):
             own.append(f"{argument}=true")
-        elif flag in ("--v", "-v") and equals and value.isdigit():
+        elif flag in ("--v", "-v") and equals and value.isdecimal():
             own += _verbosity(int(value))
-        elif argument in ("--v", "-v") and following.isdigit():
+        elif argument in ("--v", "-v") and following.isdecimal():
             own += _verbosity(int(left.popleft()))
         else:
             own.append(argument)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -31,12 +32,21 @@ def run(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return BAD_USAGE
+    try:
+        return _carried_out(arguments)
+    except OSError as error:  # commands report their own: this is of the version or of a help text
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the program ends
+        print(f"<stdout>: cannot be written: {error.strerror or error}", file=sys.stderr)
+        return BAD_USAGE
+
+
+def _carried_out(arguments: Sequence[str]) -> int:
     if sys.stdout is None:  # the caller has closed it
         print("<stdout>: is closed; redirect it to a file or to /dev/null", file=sys.stderr)
         return BAD_USAGE
     if arguments == ["--version"]:
         # without the imports of the commands, which take a second
-        print(f"schedframe {__version__}")
+        print(f"schedframe {__version__}", flush=True)
         return 0
     from .app import dispatch
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from ..config import load_config
 from ..config.legacy import PROVIDERS, Migration, migrate, provider
 from ..errors import InputError
 from ..framework import Registry
-from .sources import STDIN
+from .sources import STDIN, standard_input
 from .terminal import note
 from .yaml_text import yaml_text
 
@@ -22,7 +21,7 @@ def migrated_config(file: Path | None, algorithm_provider: str | None) -> str:
     if (file is None) == (algorithm_provider is None):
         raise InputError("config migrate", "give a FILE or --algorithm-provider, one of the two")
     if file is not None:
-        migration = migrate(sys.stdin.read() if str(file) == STDIN else file)
+        migration = migrate(standard_input().read() if str(file) == STDIN else file)
     elif algorithm_provider in PROVIDERS:
         migration = provider(algorithm_provider)
     else:

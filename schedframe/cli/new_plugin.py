@@ -18,7 +18,7 @@ from ..framework import Registry
 from .exits import writing
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_ ]?[A-Za-z0-9]+)*")
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*([-_ ][A-Za-z0-9]+)*")
 
 _LONGEST: Final = 36
 """Characters of a class name: with more, lines of the templates would be too long."""

@@ -170,3 +170,5 @@ def _live_source(kubeconfig: list[str] | None, context: str | None) -> LiveSourc
 def _check_files(files: list[str] | None, live: LiveSource | None) -> None:
     if not files and live is None:
         raise typer.BadParameter("name at least one file with manifests, or - for standard input")
+    if "" in (files or ()):
+        raise typer.BadParameter("an empty text names no FILE; . is the working directory")

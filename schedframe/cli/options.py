@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from .scheduling import EVERY_PENDING
 from .sources import STDIN
@@ -27,7 +27,7 @@ def with_explain_value(arguments: Sequence[str]) -> list[str]:
             found.append(word)
             continue
         following = arguments[i + 1] if i + 1 < len(arguments) else None
-        if following is None or following.startswith(STDIN) or Path(following).exists():
+        if following is None or following.startswith(STDIN) or os.path.exists(following):
             found.append(f"{EXPLAIN}={EVERY_PENDING}")
         else:
             found.append(f"{EXPLAIN}={following}")

@@ -7,16 +7,18 @@ nodes, bindings, conditions, events, its lease, and the reviews of those who rea
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from ..api import KINDS, ClusterObject, PodGroup
+from ..api.validation.rules import check_name
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler
 from ..cycle.handlers import kinds_read
+from ..errors import PluginError, Problems
 from ..framework import Framework, Registry
 from .commands import configuration
 
@@ -42,7 +44,8 @@ def manifests(
     allow_imports: list[str],
     feature_gates: Sequence[str] = (),
 ) -> str:
-    """Return service account, roles and bindings as YAML. Raises ConfigError, InputError."""
+    """Return service account, roles and bindings as YAML. Raises ConfigError, InputError, PluginError."""
+    _check_names(name, namespace)
     registry = Registry.installed(allow_imports)
     effective = configuration(config, registry, feature_gates)
     with Scheduler(InMemoryCluster(), effective, registry=registry) as scheduler:
@@ -76,13 +79,9 @@ def _rules(frameworks: list[Framework], *, groups: bool) -> list[dict[str, Any]]
         verbs[places[PodGroup.KIND]].update(READ)
     for verb, group, resource in (*_OWN, *(_OF_GROUPS if groups else ())):
         verbs[group, resource].add(verb)
-    for framework in frameworks:
-        for plugin in framework.plan.plugins.values():
-            for right in getattr(plugin, "writes", ()):
-                verb, _, what = right.partition(" ")
-                kind, _, part = what.partition("/")
-                group, plural = places[kind]
-                verbs[group, f"{plural}/{part}" if part else plural].add(verb)
+    for verb, kind, part in _rights_of_plugins(frameworks, places):
+        group, plural = places[kind]
+        verbs[group, f"{plural}/{part}" if part else plural].add(verb)
     by_verbs: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     for (group, resource), allowed in sorted(verbs.items()):
         by_verbs[group, tuple(sorted(allowed))].append(resource)
@@ -90,6 +89,33 @@ def _rules(frameworks: list[Framework], *, groups: bool) -> list[dict[str, Any]]
         {"apiGroups": [group], "resources": resources, "verbs": list(allowed)}
         for (group, allowed), resources in by_verbs.items()
     ]
+
+
+def _rights_of_plugins(
+    frameworks: Iterable[Framework], kinds: Container[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield (verb, kind, part or "") of what plugins write. Raises PluginError for other kinds."""
+    for framework in frameworks:
+        for name, plugin in framework.plan.plugins.items():
+            for right in getattr(plugin, "writes", ()):
+                verb, _, what = right.partition(" ")
+                kind, _, part = what.partition("/")
+                if kind not in kinds:
+                    fix = "write it as in manifests, and declare kinds of your own in kinds"
+                    raise PluginError(
+                        f"plugin {name}: writes has {right!r}, and {kind} is no known kind; {fix}"
+                    )
+                yield verb, kind, part
+
+
+def _check_names(name: str, namespace: str) -> None:
+    """Raise :class:`InputErrors` if the API server would refuse a name."""
+    problems = Problems()
+    for flag, text, label in (("--name", name, False), ("--namespace", namespace, True)):
+        problem = check_name(text, label=label)
+        if problem is not None:
+            problems.errors.append(problem.at(flag))
+    problems.raise_any()
 
 
 def _place(kind: str, cls: type[ClusterObject]) -> tuple[str, str]:

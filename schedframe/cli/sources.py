@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from attrs import define, field
 
@@ -128,6 +128,14 @@ def _as_they_are(live: Sequence[ClusterObject]) -> list[ClusterObject]:
     return [each for obj in live for each in expander.expand(obj)]
 
 
+def standard_input() -> TextIO:
+    """Return standard input. Raises :class:`InputError` if the caller has closed it."""
+    if sys.stdin is None:
+        fix = "redirect it from a file, or name a file"
+        raise InputError("", "is closed", fix, location="<stdin>")
+    return sys.stdin
+
+
 def _shown(file: str) -> str:
     return "<stdin>" if file == STDIN else file
 
@@ -140,7 +148,7 @@ def _objects(file: str, manifests: Manifests, strict: Strict) -> Iterator[tuple[
         # a kind that is read, in a group or version that is not
         manifests.skipped[f"{manifest.get('apiVersion')}/{kind}" if kind in KINDS else kind] += 1
 
-    source = sys.stdin if file == STDIN else Path(file)
+    source = standard_input() if file == STDIN else Path(file)
     yield from load_manifests(source, on_unknown=skip, kinds=CONTROLLER_KINDS, strict=strict, required=True)
 
 

@@ -49,10 +49,9 @@ def caution(text: str) -> None:
 
 
 def emit(text: str) -> None:
-    """Write *text* and a line break to stdout. Raises :class:`InputError` if that cannot be done."""
+    """Write *text* to stdout, with a line break at its end. Raises :class:`InputError` if that fails."""
     try:
-        sys.stdout.write(text)
-        sys.stdout.write("\n")
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -62,6 +61,9 @@ def emit(text: str) -> None:
         fix = "free some room, or redirect it elsewhere"
         problem = f"cannot be written: {error.strerror or error}"
         raise InputError("", problem, fix, location="<stdout>") from None
+    except UnicodeEncodeError as error:
+        problem = f"takes no {text[error.start : error.start + 1]!r}: its encoding is {error.encoding}"
+        raise InputError("", problem, "set PYTHONIOENCODING=utf-8", location="<stdout>") from None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,19 @@ from .conftest import Cli
 from .manifests import node, pod, text
 
 Write = Callable[[str, str], str]
+
+WRITER = """
+from attrs import define
+from schedframe import hookimpl
+
+@define(eq=False)
+class Writer:
+    writes = ("patch Widget/status",)
+
+    @hookimpl
+    def filter(self, pod, node_info):
+        return None
+"""
 
 
 def refused(cli: Cli, *arguments: str | Path, stdin: str = "") -> str:
@@ -74,6 +88,56 @@ def test_the_same_name_twice(cli: Cli, write: Write) -> None:
         "two.yaml:1: metadata.name: Pod default/web is there already, from one.yaml:2: document 2; "
         "rename or remove one of the two"
     )
+
+
+@pytest.mark.parametrize("empty", [["schedule", ""], ["schedule", "a.yaml", ""], ["explain", "a", ""]])
+def test_an_empty_text_is_no_file(cli: Cli, write: Write, empty: list[str]) -> None:
+    """As of an unset variable: it was the working directory with all its manifests."""
+    write("a.yaml", text(node("a")))
+    assert "an empty text names no FILE" in " ".join(cli(*empty).err.split())
+
+
+@pytest.mark.parametrize("name", ["", "n" * 5000, "/no/such\0/file"])
+def test_explaining_a_pod_whose_name_is_none(cli: Cli, write: Write, name: str) -> None:
+    file = write("cluster.yaml", text(node("a"), pod("web")))
+    assert refused(cli, "schedule", "--explain", name, file).startswith(f"--explain: no pod is named {name};")
+
+
+@pytest.mark.parametrize("words", [["-v", "²"], ["--v", "²"], ["--v=²"]])
+def test_a_verbosity_that_is_no_number(cli: Cli, words: list[str]) -> None:
+    result = cli("run", *words)
+    assert (result.code, result.out) == (2, "")
+
+
+@pytest.mark.parametrize("port", ["-1", "65536"])
+def test_an_extender_on_a_port_that_cannot_be(cli: Cli, write: Write, port: str) -> None:
+    result = cli("extender", "--config", write("config.yaml", "{}"), "--port", port)
+    assert result.code == 2
+    assert "Invalid value for '--port'" in result.err
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--name", "Ü x"), ("--name", ""), ("--namespace", ""), ("--namespace", "a.b")]
+)
+def test_names_of_rbac_that_no_api_server_takes(cli: Cli, option: str, value: str) -> None:
+    line = refused(cli, "rbac", option, value)
+    assert line.startswith(f"{option}: {value!r} is not a name that Kubernetes takes; ")
+
+
+def test_a_right_about_a_kind_that_nobody_declares(
+    cli: Cli, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    write("writer_of_widgets.py", WRITER)
+    profile = {"plugins": {"multiPoint": {"enabled": [{"name": "writer_of_widgets:Writer"}]}}}
+    kind = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    config = write("config.yaml", json.dumps({**kind, "profiles": [profile]}))
+    line = refused(cli, "rbac", "--config", config, "--allow-import", "writer_of_widgets")
+    assert "Writer: writes has 'patch Widget/status', and Widget is no known kind; " in line
+
+
+def test_workloads_of_a_file_without_any(cli: Cli, write: Write) -> None:
+    assert refused(cli, "bench", "list", write("w.yaml", "[]")).startswith("workloads: the file has none; ")
 
 
 def test_no_name_at_all(cli: Cli, write: Write) -> None:

@@ -33,6 +33,28 @@ def test_a_full_disk_is_one_line(write: Write) -> None:
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("command", ["--version", "--help", "rbac", "config show", "run --version"])
+def test_commands_without_input_report_a_full_disk_too(command: str) -> None:
+    result = in_a_shell(f"schedframe {command} > /dev/full")
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.startswith("<stdout>: cannot be written: No space left on device")
+
+
+def test_an_encoding_without_the_letters_of_the_answer_is_one_line(write: Write) -> None:
+    file = write("cluster.yaml", text(node("a"), pod("p", nodeSelector={"größe": "x"})))
+    result = in_a_shell(f"PYTHONIOENCODING=ascii schedframe explain p {file} --validate ignore")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.splitlines()[-1].startswith("<stdout>: takes no '\\xf6': its encoding is ascii; ")
+
+
+@pytest.mark.parametrize("command", ["schedule -", "config migrate -"])
+def test_a_closed_stdin_is_one_line(command: str) -> None:
+    result = in_a_shell(f"schedframe {command} <&-")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "<stdin>: is closed; redirect it from a file, or name a file\n"
+
+
 def test_a_closed_stdout_is_one_line(write: Write) -> None:
     result = in_a_shell(f"schedframe schedule {write('cluster.yaml', text(node('a')))} >&-")
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)

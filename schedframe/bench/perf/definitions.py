@@ -86,13 +86,15 @@ def select(workloads: Iterable[Workload], name: str | None, label: str | None) -
         for each in candidates
         if (name is None or name in (each.test, each.full_name)) and (label is None or label in each.labels)
     ]
+    if not candidates:
+        raise InputError("workloads", "the file has none", "give a file of scheduler_perf")
     if not selected:
         names = ", ".join(each.full_name for each in candidates)
         wanted = " with ".join(part for part in (name, f"label {label}" if label else None) if part)
         raise InputError(
-            "--workload",
+            "--name" if name is not None else "--label",
             f"there is no workload {wanted}",
-            f"use one of {names}" if names else "the file has no workloads",
+            f"use one of {names}",
         )
     return selected
 
