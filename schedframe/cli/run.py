@@ -9,19 +9,18 @@ import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError
 from functools import partial
-from typing import Final
 
 from attrs import define
 
 from ..cluster.kubernetes import KubernetesCluster
 from ..config import EffectiveConfig, dump_config
 from ..cycle import Scheduler
-from ..cycle.binding.pod_status import write_delayed_nominations
 from ..cycle.tracing import TracingSink
 from ..framework import Registry
 from .commands import write_text
 from .config_watch import ConfigWatch, following
 from .exits import INTERRUPTED
+from .finishing import finish_binds
 from .garbage import exempt_present_objects
 from .leadership import Leadership, election_settings, new_fence, quiet
 from .logs import DecisionLog, set_up
@@ -36,9 +35,6 @@ from .spans import exported_spans
 from .status import StatusDisplay
 
 logger = logging.getLogger("schedframe.run")
-
-POLL_SECONDS: Final = 0.02
-"""Seconds between two looks at the binds that are still under way at the end."""
 
 
 @define(eq=False)
@@ -148,7 +144,7 @@ def _schedule(
             leadership.drive(scheduler)
         finally:
             display.end()
-        _finish_binds(scheduler, cluster, options.grace)
+        finish_binds(scheduler, cluster, options.grace)
         leadership.resign()
 
 
@@ -176,22 +172,3 @@ def _read(scheduler: Scheduler, cluster: KubernetesCluster) -> None:
     scheduler.sync()
     exempt_present_objects()
     logger.info("synced in %.2f s: %s", time.monotonic() - began, cluster.summary())
-
-
-def _finish_binds(scheduler: Scheduler, cluster: KubernetesCluster, grace: float) -> None:
-    """Wait for binds and status writes under way, at most for *grace* seconds; then give them up.
-
-    The next scheduler reads in their status where pods were going to be.
-    """
-    deadline = time.monotonic() + grace
-    scheduler.sync()
-    writes = scheduler.core.writes
-    write_delayed_nominations(scheduler.core)
-    while (scheduler.binds_under_way() or writes) and time.monotonic() < deadline:
-        time.sleep(POLL_SECONDS)
-        scheduler.sync()
-    left = scheduler.binds_under_way()
-    if left:
-        logger.warning("%d binds had no answer within %g s", left, grace)
-    if left or writes:
-        cluster.abort()
