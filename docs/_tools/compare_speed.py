@@ -10,6 +10,8 @@ geometric mean.
 
 With ``--interleave`` the two runs of a round take turns of some milliseconds while they measure, which serves
 on a busy machine. Look at the CPU time then: seconds on the clock include the turns of the other.
+
+With ``--metrics`` AFTER counts for metrics and BEFORE does not: twice the same checkout gives their price.
 """
 
 from __future__ import annotations
@@ -42,6 +44,8 @@ class Checkout:
 
     directory: Path
     python: str
+    more: Sequence[str] = ()
+    """Further options for ``schedframe bench``."""
 
     def bench(self, options: Sequence[str]) -> Figures:
         """Run ``schedframe bench`` once; return its figures. Exits with the error text if it fails."""
@@ -50,7 +54,7 @@ class Checkout:
 
     def start(self, options: Sequence[str]) -> Turns:
         """Start ``schedframe bench``, which stops where it begins to measure."""
-        command = [self.python, "-m", "schedframe", "bench", "--json", *options]
+        command = [self.python, "-m", "schedframe", "bench", "--json", *options, *self.more]
         return Turns(command, self.directory, {**os.environ, "PYTHONPATH": str(self.directory)})
 
 
@@ -131,7 +135,7 @@ def main(arguments: Sequence[str]) -> int:
     """Print a row for each template and number of nodes, then the geometric means."""
     given = parse(arguments)
     before = Checkout(given.before.resolve(), given.before_python)
-    after = Checkout(given.after.resolve(), given.after_python)
+    after = Checkout(given.after.resolve(), given.after_python, ["--metrics"] if given.metrics else ())
     sizes = [
         word
         for name in ("init", "pods", "seed")
@@ -170,6 +174,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--pods", type=int, metavar="N", help="pods to schedule; default: as the template has it")
     add("--seed", type=int, metavar="N", help="seed of the scheduler; default: 0")
     add("--interleave", action="store_true", help="the runs of a round take turns while they measure")
+    add("--metrics", action="store_true", help="AFTER counts for metrics")
     return parser.parse_args(arguments)
 
 

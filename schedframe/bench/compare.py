@@ -12,7 +12,7 @@ from ..errors import InputError
 
 IDENTITY: Final = ("template", "workload", "nodes", "init", "pods", "queued", "percentage")
 """Figures that identify a workload: runs with equal ones are comparable."""
-NOT_COMPARED: Final = ("seed", "threshold", "ratio")
+NOT_COMPARED: Final = ("seed", "metrics", "threshold", "ratio")
 
 Figures = Mapping[str, Any]
 Identity = tuple[Any, ...]

@@ -23,6 +23,8 @@ class Options:
     seed: int = 0
     percentage: int | None = None
     """percentageOfNodesToScore; 0 is kube-scheduler's adaptive sampling, ``None`` scores all nodes."""
+    metrics: bool = False
+    """Whether the scheduler counts for metrics, which nothing reads."""
 
 
 @frozen

@@ -28,6 +28,8 @@ def run(name: str, options: Options, progress: Progress = no_progress) -> Figure
     check(size, options)
     figures: Figures = {"template": name}
     if template.measure is not None:
+        if options.metrics:
+            raise InputError("--metrics", f"{name} measures without metrics", "leave it out")
         figures |= template.measure(size, progress)
     else:
         figures |= _scheduling_figures(template, size, options, progress)
@@ -55,11 +57,15 @@ def _scheduling_figures(template: Template, size: Size, options: Options, progre
         plugins=template.plugins,
         feature_gates=template.feature_gates,
     )
-    outcome = WorkloadRunner(options.seed, progress).run(definition)
+    outcome = WorkloadRunner(options.seed, progress, options.metrics).run(definition)
     figures: Figures = {"nodes": size.nodes, "init": size.init}
     figures |= outcome.measurement.figures(with_waits=False)
     figures |= outcome.problems
-    return figures | {"seed": options.seed, "percentage": options.percentage}
+    return figures | {
+        "seed": options.seed,
+        "percentage": options.percentage,
+        "metrics": options.metrics,
+    }
 
 
 def _config(template: Template, options: Options) -> dict[str, Any]:

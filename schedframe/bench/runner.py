@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,7 @@ from attrs import field, frozen
 from ..api import Pod
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler
+from ..cycle.metering.families import MetricFamily
 from ..cycle.options import ScoreAllNodes
 from ..framework import Registry, Status
 from ..framework.factories import Factory
@@ -38,6 +39,13 @@ class WorkloadDefinition:
     """As for :class:`Scheduler`; off, because what is measured is attempts, also those that fail."""
 
 
+class _UnreadMetrics:
+    """Lets a scheduler count; nothing reads the counts."""
+
+    def attach(self, source: Callable[[], list[MetricFamily]]) -> None:
+        """Ignore *source*."""
+
+
 @frozen
 class Outcome:
     """What a run gave: the measurement, and what went wrong."""
@@ -54,6 +62,7 @@ class WorkloadRunner:
 
     seed: int = 0
     progress: Progress = field(default=no_progress)
+    metrics: bool = False
 
     def run(self, definition: WorkloadDefinition) -> Outcome:
         """Carry out the operations one after the other.
@@ -80,6 +89,7 @@ class WorkloadRunner:
                 score_all_nodes=definition.score_all_nodes,
                 wait_together=definition.wait_together,
                 on_fault=on_fault,
+                metrics=_UnreadMetrics() if self.metrics else None,
             ) as scheduler,
         ):
             bench = BenchRun(ClusterFixture(cluster, scheduler, clock, self.progress))

@@ -62,6 +62,7 @@ Percentage = Annotated[
     int | None,
     typer.Option(metavar="P", help="percentageOfNodesToScore; 0 is adaptive. Default: all nodes are scored."),
 ]
+Metrics = Annotated[bool, typer.Option("--metrics", help="Count for metrics, as schedframe run does.")]
 OnlyJson = Annotated[bool, typer.Option("--json", help="Print only JSON lines.")]
 WorkloadName = Annotated[
     str | None, typer.Option(metavar="TEST[/WORKLOAD]", help="Only these workloads of the file.")
@@ -79,6 +80,7 @@ def run(
     pods: Annotated[int | None, typer.Option(metavar="P", help="Pods that are measured.")] = None,
     seed: Seed = 0,
     percentage: Percentage = None,
+    metrics: Metrics = False,
     only_json: OnlyJson = False,
 ) -> None:
     """Run a template; one line of JSON on stdout, the same figures for people on stderr."""
@@ -86,7 +88,7 @@ def run(
         from ..bench import Options
         from .benchmarks import run_template
 
-        run_template(template, Options(nodes, init, pods, seed, percentage), only_json)
+        run_template(template, Options(nodes, init, pods, seed, percentage, metrics), only_json)
 
 
 @bench_app.command("list", epilog=exits.OTHER_CODES, short_help="List templates, or workloads of a file.")
@@ -111,6 +113,7 @@ def scheduler_perf(
     label: WorkloadLabel = None,
     seed: Seed = 0,
     percentage: Percentage = None,
+    metrics: Metrics = False,
     only_json: OnlyJson = False,
 ) -> None:
     """Run workloads of a file of scheduler_perf, Kubernetes' benchmark of its scheduler."""
@@ -118,7 +121,9 @@ def scheduler_perf(
         from ..bench import Options
         from .benchmarks import run_workloads
 
-        run_workloads(file, name, label, Options(seed=seed, percentage=percentage), only_json)
+        run_workloads(
+            file, name, label, Options(seed=seed, percentage=percentage, metrics=metrics), only_json
+        )
 
 
 @bench_app.command(epilog=exits.OTHER_CODES)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import json
+from collections.abc import Callable
 
 import pytest
 
-from schedframe.bench import TEMPLATES, Options, as_line, as_text, run
+from schedframe.bench import TEMPLATES, Options, as_line, as_text, run, runner
+from schedframe.cycle.metering.families import MetricFamily
 from schedframe.errors import InputError
 
 KEYS = [
@@ -28,6 +30,7 @@ KEYS = [
     "p99_us",
     "seed",
     "percentage",
+    "metrics",
     "rss_mb",
 ]
 
@@ -54,6 +57,19 @@ def test_no_pods_make_no_figures() -> None:
 def test_sampling_places_all_pods_too(percentage: int | None) -> None:
     figures = run("basic", Options(nodes=200, init=0, pods=20, percentage=percentage))
     assert (figures["scheduled"], figures["percentage"]) == (20, percentage)
+
+
+def test_metrics_are_counted_if_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    sources: list[Callable[[], list[MetricFamily]]] = []
+    monkeypatch.setattr(runner._UnreadMetrics, "attach", lambda self, source: sources.append(source))
+    assert run("basic", Options(nodes=4, init=0, pods=10))["metrics"] is False
+    assert sources == []
+    assert run("basic", Options(nodes=4, init=0, pods=10, metrics=True))["metrics"] is True
+    (source,) = sources
+    (attempts,) = [each for each in source() if each.metric.name == "scheduler_schedule_attempts_total"]
+    assert attempts.samples["scheduled", "default-scheduler"] == 10
+    with pytest.raises(InputError, match="--metrics: queue measures without metrics"):
+        run("queue", Options(pods=5, metrics=True))
 
 
 def test_queue_measures_the_queue_alone() -> None:

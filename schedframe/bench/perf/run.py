@@ -16,7 +16,7 @@ from .operations import operations_of
 
 
 def run_workload(workload: Workload, options: Options, progress: Progress = no_progress) -> Figures:
-    """Return the figures of *workload*. Of *options* only seed and percentage have an effect.
+    """Return the figures of *workload*. Of *options* seed, percentage and metrics have an effect.
 
     ``pods_per_s`` is what scheduler_perf calls throughput: measured pods that got a node, by the time that
     passed, waits included. Operations that cannot be carried out and pods that are never scheduled are
@@ -30,7 +30,7 @@ def run_workload(workload: Workload, options: Options, progress: Progress = no_p
         registry=registry,
         feature_gates=_switched(workload),
     )
-    outcome = WorkloadRunner(options.seed, progress).run(definition)
+    outcome = WorkloadRunner(options.seed, progress, options.metrics).run(definition)
     return {
         "workload": workload.full_name,
         "nodes": len(outcome.cluster.list("Node")),
@@ -38,6 +38,7 @@ def run_workload(workload: Workload, options: Options, progress: Progress = no_p
         **outcome.problems,
         "seed": options.seed,
         "percentage": options.percentage,
+        "metrics": options.metrics,
         "ignored": [
             f"{gate}={str(on).lower()}"
             for gate, on in sorted(workload.feature_gates.items())
