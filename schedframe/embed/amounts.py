@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Integral
 from typing import Final
 
 from attrs import field, frozen
@@ -34,6 +35,8 @@ _NATIVE_STEPS: Final[Mapping[str, Fraction]] = {
 }
 _DEFAULT_STEP: Final = Fraction(1, 1000)
 _NANO: Final = 10**9
+_MOST_BITS: Final = 1000
+"""Bits of a number that is written out: Python writes none of thousands of digits."""
 _LARGEST: Final = (2**63 - 1) // 100
 """Largest amount in steps: scores multiply amounts by 100 in 64 bits."""
 
@@ -119,12 +122,12 @@ class Amounts:
         native = _NATIVE_STEPS.get(name)
         step = native or self._steps.get(name, _DEFAULT_STEP)
         steps = amount / step
+        if steps > _LARGEST:
+            fix = "take a larger unit" if native else f"give a larger step: steps={{{name!r}: …}}"
+            raise InputError(path, f"{_text(amount)} is more than {_LARGEST} steps of {_text(step)}", fix)
         if steps.denominator != 1:
             fix = "round it" if native else f"round it, or give a smaller step: steps={{{name!r}: …}}"
             raise InputError(path, f"{_text(amount)} is not a multiple of {_text(step)}", fix)
-        if steps.numerator > _LARGEST:
-            fix = "take a larger unit" if native else f"give a larger step: steps={{{name!r}: …}}"
-            raise InputError(path, f"{_text(amount)} is more than {_LARGEST} steps of {_text(step)}", fix)
         return Quantity(int(amount * _NANO)) if native else Quantity.of(steps.numerator)
 
 
@@ -135,12 +138,16 @@ def _exact(amount: Amount, path: str) -> Fraction:
             return _not_negative(_of_text(amount) if isinstance(amount, str) else _of(amount), amount, path)
         except InputError as error:
             raise error if error.path else error.at(path) from None
-    number = isinstance(amount, int | Fraction) and not isinstance(amount, bool)
+    number = isinstance(amount, Integral | Fraction) and not isinstance(amount, bool)
     if not number and not (isinstance(amount, float | Decimal) and math.isfinite(amount)):
         raise InputError(
             path, f"{amount!r} is not an amount", "give a number, or text such as '500m' or '2Gi'"
         )
-    return _not_negative(Fraction(repr(amount) if isinstance(amount, float) else amount), amount, path)
+    if isinstance(amount, float):
+        exact = Fraction(float.__repr__(amount))  # of a subclass too, such as NumPy's, which writes its name
+    else:
+        exact = Fraction(amount if isinstance(amount, Decimal | Fraction) else int(amount))
+    return _not_negative(exact, amount, path)
 
 
 @lru_cache(maxsize=4096)
@@ -160,6 +167,8 @@ def _not_negative(exact: Fraction, amount: Amount, path: str) -> Fraction:
 
 def _text(amount: Fraction) -> str:
     """Return a short text; fractions that decimals cannot express stay fractions."""
+    if max(amount.numerator, amount.denominator).bit_length() > _MOST_BITS:
+        return "the amount"
     if amount.denominator == 1 or Fraction(repr(float(amount))) != amount:
         return str(amount)
     return repr(float(amount))

@@ -66,10 +66,14 @@ class Embedding(Generic[T, W]):
         self.scheduler = self._scheduler_of(cluster, workers)
         self.profiles: tuple[str, ...] = tuple(self.scheduler.core.frameworks)
         self._translate = Translator(Amounts(options.steps or {}), self.profiles[0])
-        for worker in workers:
-            self.add_worker(worker)
-        for task in tasks:
-            self.submit(task)
+        try:
+            for worker in workers:
+                self.add_worker(worker)
+            for task in tasks:
+                self.submit(task)
+        except BaseException:
+            self.scheduler.close()  # nobody else could close its plugins
+            raise
 
     def _scheduler_of(self, cluster: EmbeddedCluster, workers: tuple[W, ...]) -> Scheduler:
         options = self.options
@@ -126,6 +130,8 @@ class Embedding(Generic[T, W]):
         """
         if not self.options.groups:
             raise InputError("group", "groups are off", "make the embedding with groups=True")
+        if not isinstance(group, Group):
+            raise InputError("group", f"{described(group)} is not a group", "give Group([…])")
         made, pods = self._translate.group_to_pods(group, lambda task: self._needs_of(task, needs))
         self._ledger.submit_group(group.tasks, made, pods)
 

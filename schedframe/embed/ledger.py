@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
 from itertools import count
@@ -124,8 +125,11 @@ class Ledger(Generic[T, W]):
         with self._lock:
             names = [pod.name for pod in pods]
             taken = [name for name in names if name in self.tasks]
-            if taken or len(set(names)) < len(names):
-                raise Conflict(f"tasks {taken or names} are there already; finish them, or choose other keys")
+            if taken:
+                raise Conflict(f"tasks {taken} are there already; finish them, or choose other keys")
+            twice = sorted(name for name, times in Counter(names).items() if times > 1)
+            if twice:
+                raise Conflict(f"the group has several tasks with the keys {twice}; choose others")
             self.cluster.create(group)
             self._groups[group.key] = len(names)
             for task, pod in zip(tasks, pods, strict=True):

@@ -87,7 +87,7 @@ def configuration(
 
 
 def _scoring_type(strategy: Strategy) -> str:
-    if strategy not in _SCORING:
+    if not isinstance(strategy, str) or strategy not in _SCORING:
         known = " or ".join(map(repr, _SCORING))
         raise InputError("strategy", f"{strategy!r} is not a strategy", f"give {known}")
     return _SCORING[strategy]

@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 from .._brief import brief_repr
 from .._checked import checked
 from .._validators import has
+from .._wording import described
 from ..api import (
     DO_NOT_SCHEDULE,
     IN,
@@ -104,6 +105,7 @@ class Translator:
         """Return *task* as a pod without a node. Raises :class:`InputError`."""
         has("task", task, ("key", "requests", "labels"), "give a Task, or an object with these")
         _check_key("key", task.key)
+        _check_maps(requests=task.requests, labels=task.labels)
         requests = self.amounts.quantities(task.requests, "requests")
         metadata = ObjectMeta(name=task.key, namespace=NAMESPACE, labels=dict(task.labels))
         if needs is None or needs == _NO_NEEDS:
@@ -154,6 +156,9 @@ class Translator:
             "give a Worker, or an object with these",
         )
         _check_key("key", worker.key)
+        _check_maps(capacity=worker.capacity, labels=worker.labels)
+        if limits is not None and not isinstance(limits, Limits):
+            raise InputError("limits", f"{described(limits)} is not what a worker allows", "give Limits")
         limits = limits or _NO_LIMITS
         capacity = self.amounts.quantities(worker.capacity, "capacity")
         capacity[PODS] = Quantity.of(_ANY_NUMBER if limits.max_tasks is None else limits.max_tasks)
@@ -174,6 +179,12 @@ _NO_LIMITS: Final = Limits()
 def _check_key(path: str, key: object) -> None:
     if not isinstance(key, str) or not key:
         raise InputError(path, f"{key!r} is not a key", "give a text that is not empty")
+
+
+def _check_maps(**maps: object) -> None:
+    for path, value in maps.items():
+        if not isinstance(value, Mapping):
+            raise InputError(path, f"{described(value)} is not a mapping", "give a dict")
 
 
 def _affinity(needs: Requirements) -> PodAndNodeAffinity | None:

@@ -44,7 +44,7 @@ class GivenPlacements:
                 self.placed.append(_binding(location, manifest))
             elif kind == RESULT_KIND and version == RESULT_VERSION:
                 self.placed += _results(location, manifest)
-                self.preempted |= {each["pod"] for each in manifest["summary"]["preempted"]}
+                self.preempted |= {_text(each["pod"]) for each in manifest["summary"]["preempted"]}
             else:
                 return False
         except (KeyError, TypeError, AttributeError):
@@ -82,10 +82,19 @@ class GivenPlacements:
 
 def _binding(location: str, manifest: Mapping[str, Any]) -> _Placement:
     metadata, node = manifest["metadata"], manifest["target"]["name"]
-    return _Placement(location, f"{metadata.get('namespace') or 'default'}/{metadata['name']}", node)
+    namespace = _text(metadata.get("namespace") or "default")
+    return _Placement(location, f"{namespace}/{_text(metadata['name'])}", _text(node))
 
 
 def _results(location: str, manifest: Mapping[str, Any]) -> Iterator[_Placement]:
     for each in manifest["pods"]:
         if each["node"] is not None:
-            yield _Placement(location, f"{each['namespace']}/{each['name']}", each["node"])
+            pod = f"{_text(each['namespace'])}/{_text(each['name'])}"
+            yield _Placement(location, pod, _text(each["node"]))
+
+
+def _text(value: Any) -> str:
+    """Return *value*, a name. Raises :class:`TypeError` for anything but text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise TypeError(value)
+    return value

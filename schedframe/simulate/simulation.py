@@ -100,7 +100,11 @@ class Simulation:
         self._core = self.scheduler.core
         self.evaluator = Evaluator(self._core)
         self._is_closed = False
-        self.add(*objects)
+        try:
+            self.add(*objects)
+        except BaseException:
+            self.close()  # nobody else could close its plugins
+            raise
 
     def close(self) -> None:
         """Close the scheduler and its plugins; safe to call twice. A ``with`` block does it at its end."""
@@ -165,7 +169,7 @@ class Simulation:
 
     @checked
     def remove_node(self, name: str) -> None:
-        """Delete a node. Its pods stay under its name."""
+        """Delete a node. Its pods stay under its name. Raises :class:`NotFound`."""
         self.cluster.delete("Node", name)
         self.scheduler.sync()
 
@@ -208,16 +212,19 @@ class Simulation:
     def assume(self, pod: AnyPod, node_name: str) -> None:
         """Count *pod* as running on the node from now on, without any other effect.
 
-        Raises :class:`InputError` for a node that is not there.
+        Raises :class:`InputError` for a node that is not there, and for a pod that counts already.
         """
-        table = self._core.cache.table
+        cache, value = self._core.cache, _with_uid(as_pod(pod, strict=self.strict))
+        table = cache.table
         if not isinstance(node_name, str):
             raise InputError("node_name", f"{described(node_name)} is not a name", "give the name of a node")
         if table.live_row(node_name) is None:
             close = get_close_matches(node_name, table.rows().names(), n=1)
             fix = f"did you mean {close[0]}?" if close else "add the node first"
             raise InputError("node_name", f'there is no node "{node_name}"', fix)
-        self._core.cache.assume_pod(_with_uid(as_pod(pod, strict=self.strict)).with_node_name(node_name))
+        if value.uid in cache:
+            raise InputError("pod", f"{value.key} has a node already", "give another pod, or remove it first")
+        cache.assume_pod(value.with_node_name(node_name))
 
     def cycle(self, pod: AnyPod) -> CycleReport:
         """Search for a node for *pod*, with sampling if it is on. The pod is not placed.
@@ -253,10 +260,12 @@ class Simulation:
         """Create *pods*, run full cycles until no pod is ready, and return the result of each in that order.
 
         Pods that were pending before take part; without *pods*, their results are returned. *on_cycle* is
-        called with the decision of each cycle.
+        called with the decision of each cycle. Raises :class:`InputError` for a pod that cannot be used; none
+        is created then.
         """
         pods = collection("pods", pods, "give a list of pods; schedule() places those that are pending")
-        values = [self.cluster.apply(as_pod(pod, strict=self.strict)) for pod in pods] or self.pending()
+        decoded = [as_pod(pod, strict=self.strict) for pod in pods]  # all, before the first is created
+        values = [self.cluster.apply(pod) for pod in decoded] or self.pending()
         if on_cycle is not None:
             while (decision := self.scheduler.schedule_one()) is not None:
                 on_cycle(decision)
@@ -328,17 +337,20 @@ def evaluate(
 
 
 def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = (), *, strict: Strict = True) -> Any:
-    """Return an API value, decoded if *obj* is a manifest; *kinds*, *strict* as for :func:`from_manifest`."""
-    if not isinstance(obj, Mapping):
+    """Return an API value, decoded if *obj* is a manifest; *kinds*, *strict* as for :func:`from_manifest`.
+
+    Raises :class:`InputError` for anything else.
+    """
+    if hasattr(obj, "KIND"):
         return obj
-    if obj.get("kind") in _CONTROLLERS:
+    if isinstance(obj, Mapping) and obj.get("kind") in _CONTROLLERS:
         kinds = (*kinds, *CONTROLLER_KINDS)
     return from_manifest(obj, kinds=kinds, strict=strict)
 
 
 def as_pod(obj: Any, *, strict: Strict = True) -> Pod:
     """Return a pod, decoded if *obj* is a manifest. Raises :class:`InputError` for anything else."""
-    value = as_object(obj, strict=strict)
+    value = as_object(obj, strict=strict) if isinstance(obj, Mapping) else obj
     if not isinstance(value, Pod):
         raise InputError("", f"{type(value).__name__} is not a pod", "give a Pod or the manifest of one")
     return value

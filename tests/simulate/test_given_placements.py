@@ -70,8 +70,11 @@ def test_an_earlier_result_is_applied_whole() -> None:
         (binding("p", "c"), "there is no node c for default/p"),
         (binding("placed", "b"), "default/placed is on a already"),
         ({"apiVersion": "v1", "kind": "Binding", "metadata": {}}, "the Binding is not complete"),
+        ({**binding("p", "a"), "target": {"name": ["a"]}}, "the Binding is not complete"),
+        ({**binding("p", "a"), "metadata": {"name": 5}}, "the Binding is not complete"),
+        ({**result({"p": "a"}, []), "pods": [{"name": "p", "namespace": {}, "node": {}}]}, "is not complete"),
     ],
-    ids=["pod", "node", "other node", "incomplete"],
+    ids=["pod", "node", "other node", "incomplete", "list for a node", "number for a pod", "no names"],
 )
 def test_an_impossible_binding_is_refused_and_nothing_added(given: dict[str, Any], problem: str) -> None:
     with Simulation([*NODES, pod("p"), pod("placed"), binding("placed", "a")]) as simulation:

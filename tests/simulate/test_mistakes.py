@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 from attrs import define
@@ -189,3 +190,42 @@ def test_plugins_of_a_single_question_are_closed() -> None:
     with pytest.raises(InputError, match="'Other' is not enabled"):
         queueing_hint("Other", pod("p"), "Node/Add", None, node("m"), plugins=[plugin])
     assert plugin.closed == 3
+
+
+def test_plugins_of_a_simulation_that_cannot_be_made_are_closed() -> None:
+    closed = []
+
+    class Closing:
+        @hookimpl
+        def filter(self) -> None:
+            return None
+
+        @hookimpl
+        def close(self) -> None:
+            closed.append(self)
+
+    with pytest.raises(InputError, match="expected text, got 5"):
+        Simulation([{"kind": "Node", "metadata": {"name": 5}}], plugins=[Closing])
+    assert len(closed) == 1
+
+
+@pytest.mark.parametrize("wrong", [{"kind": "Pod", "metadata": {"name": 5}}, 5, None, "pod", [pod("other")]])
+def test_nothing_is_added_with_an_object_that_cannot_be_used(wrong: Any) -> None:
+    with Simulation([node("a")]) as simulation:
+        with pytest.raises(InputError):
+            simulation.add(pod("p"), wrong)
+        with pytest.raises(InputError):
+            simulation.schedule([pod("p"), wrong])
+        assert simulation.cluster.list("Pod") == []
+        assert simulation.pending() == []
+
+
+def test_a_pod_that_counts_already_is_not_assumed() -> None:
+    with Simulation([node("a")]) as simulation:
+        simulation.assume(pod("p"), "a")
+        with pytest.raises(InputError, match="pod: default/p has a node already"):
+            simulation.assume(pod("p"), "a")
+        simulation.schedule([pod("q")])
+        (placed,) = simulation.cluster.list("Pod")
+        with pytest.raises(InputError, match="pod: default/q has a node already"):
+            simulation.assume(placed, "a")
