@@ -16,8 +16,8 @@ logger = logging.getLogger("schedframe.run")
 POLL_SECONDS: Final = 0.02
 """Seconds between two looks at what is still under way."""
 STATUS_SECONDS: Final = 1.0
-"""Seconds without an answer to any status write after which these are given up. The next scheduler writes
-its own; a bind of which nobody knows the outcome keeps its room."""
+"""Seconds without an answer to any status write after which these are given up: the next scheduler writes its
+own."""
 
 
 def finish_binds(

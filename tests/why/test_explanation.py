@@ -175,7 +175,7 @@ def test_a_pod_in_permit_is_on_its_node_and_waits_for_the_plugin() -> None:
 
 @define(eq=False)
 class Trouble:
-    """Fails at pre_bind, and rejects every node once it is told to."""
+    """Fails at pre_bind, and rejects every node if ``rejects`` says so."""
 
     rejects = False
 

@@ -116,12 +116,7 @@ class FastSearch:
         """Return what the full search may go on with; the class is dropped and *error* reported."""
         begun = self._begun
         self.drop(framework, pod, error)
-        if begun is None:
-            return None
-        # pre_filter is called once in a cycle: the full search goes on from there.
-        decision = Decision(pod, begun.state)
-        decision.pre_filter = begun.pre_filter
-        return decision
+        return None if begun is None else begun.before_filters()
 
     def drop(self, framework: Framework, pod: Pod, error: BaseException) -> None:
         """Drop the class of *pod* and report *error* as a fault of the cache."""
@@ -217,7 +212,7 @@ class FastSearch:
             return self.live.run_filters(framework, memo, decision, filters)
         return self._with_nominated(framework, memo, decision, all_skip=False)
 
-    def _choose_indexed(self, memo: SpecMemo, decision: Decision) -> Decision | None:
+    def _choose_indexed(self, memo: SpecMemo, decision: Decision) -> Decision:
         """No live plugin filters, and the index has the best rows: draw, unless one scores."""
         eq_class = memo.eq_class
         assert eq_class.index is not None
@@ -229,7 +224,7 @@ class FastSearch:
             skipped = decision.state.skip_score_plugins
             if any(entry.name not in skipped for entry in eq_class.plan.live.score):
                 if not eq_class.refresh():
-                    return None
+                    return decision.before_filters()
                 return self.live.choose(memo, decision, pre_scored=True)
             memo.record_skips(decision.pod, decision.state, self.cache.objects, scores=True)
         return self._draw_indexed(eq_class, decision)

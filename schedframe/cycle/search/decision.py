@@ -99,5 +99,11 @@ class Decision:
         """Whether the search is over."""
         return self.node_name is not None or self.diagnosis is not None or self.error is not None
 
+    def before_filters(self) -> Decision:
+        """Return the cycle as pre_filter left it: pre_filter is called once in a cycle."""
+        before = Decision(self.pod, self.state)
+        before.pre_filter = self.pre_filter
+        return before
+
     def __repr__(self) -> str:
         return brief_of(self, self.pod.key, **{name: getattr(self, name) for name in self._SHOWN})

@@ -68,7 +68,7 @@ class Search:
                 if decision.is_settled:
                     if decision.diagnosis is None or not framework.plan.runs_all_filters:
                         return decision
-                    decision = None  # the cache knows the first rejection of a node only
+                    decision = decision.before_filters()  # the cache knows the first rejection of a node
         if decision is None:
             decision = Decision(pod, CycleState())
         if self._find(framework, decision):
@@ -133,7 +133,7 @@ class Search:
             return None
         decision = self.fast_filter.decide(framework, pod)
         if decision is not None and decision.diagnosis is not None and framework.plan.runs_all_filters:
-            return None  # the cache knows the first rejection of a node only
+            return decision.before_filters()  # the cache knows the first rejection of a node only
         if decision is not None and decision.node_name is not None:
             decision.feasible, decision.by_groups = decision.feasible, None
             decision.node_name = decision.scores = None

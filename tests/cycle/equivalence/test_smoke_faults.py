@@ -28,7 +28,7 @@ from schedframe.cycle.equivalence.evaluate.rowwise import RowwiseEvaluator
 from schedframe.errors import CacheFault, VerificationError
 from schedframe.framework import GroupScores, GroupVerdicts
 
-from ..build import World, make_node, make_pod
+from ..build import World, config_with, make_node, make_pod
 from .comparison import lowered
 
 
@@ -121,17 +121,23 @@ def test_the_class_is_not_made_again_for_some_pods(monkeypatch: pytest.MonkeyPat
 
 
 @define(eq=False)
-class Called:
+class Counting:
     """Asked for every pod; counts, and rejects those that say so."""
 
     calls: list[str] = field(factory=list)
-    seen: list[Any] = field(factory=list)
 
     @hookimpl
     def pre_filter(self, pod: Pod) -> Status | None:
         self.calls.append(pod.name)
         code = pod.labels.get("reject")
         return getattr(Status, code)("no") if code else None
+
+
+@define(eq=False)
+class Called(Counting):
+    """As its base, and notes what post_filter sees."""
+
+    seen: list[Any] = field(factory=list)
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> None:
@@ -167,6 +173,47 @@ def test_pre_filter_is_called_once_where_the_cache_fails_after_it(monkeypatch: p
     break_(monkeypatch, EquivalenceClass, "refresh")
     calls, _ = calls_and_state(None, {}, "")
     assert sorted(calls) == sorted(set(calls))
+
+
+@define(eq=False)
+class Scores(Counting):
+    """As its base, and scores each node."""
+
+    @hookimpl
+    def score_rows(self, rows: Rows) -> npt.NDArray[np.int64]:
+        return np.zeros(len(rows), np.int64)
+
+
+def test_pre_filter_is_called_once_where_the_columns_fail_after_the_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The index has the best rows, and the columns to add the scores of the plugin to cannot be made."""
+    world = World({"Scores": Scores})
+    world.create(make_node("n0"), make_node("n1"))
+    monkeypatch.setattr(EquivalenceClass, "refresh", lambda eq_class: False)
+    for i in range(4):
+        world.create(make_pod(f"p{i}", cpu="100m"))
+    world.settle()
+    assert not world.faults
+    assert all(world.node_of(f"p{i}") for i in range(4))
+    assert world.plugin("Scores").calls == [f"p{i}" for i in range(4)]
+
+
+@pytest.mark.parametrize("memory", [None, 0])
+def test_pre_filter_is_called_once_where_all_filters_run(memory: int | None) -> None:
+    """The cache keeps the first rejection of a node, so the filters run again for the others."""
+    config = config_with("Called")
+    config["profiles"][0]["runAllFilters"] = True
+    world = World({"Called": Called}, config=config, options={"remember": memory})
+    world.create(make_node("n0", unschedulable=True))
+    for i in range(4):
+        world.create(make_pod(f"p{i}", cpu=9, labels={"own": str(i)}))
+    world.settle()
+    assert world.plugin("Called").calls == [f"p{i}" for i in range(4)]
+    for i in range(4):
+        (condition,) = world.pod(f"p{i}").status.conditions
+        assert "Insufficient cpu" in condition.message
+        assert "unschedulable" in condition.message
 
 
 # ---- verify ------------------------------------------------------------------------------------------------
