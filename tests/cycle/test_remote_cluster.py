@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -12,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 from attrs import define, field
 
-from schedframe import InMemoryCluster, Pod, Scheduler, Status, hookimpl
+from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.api import PodCondition
 from schedframe.cluster import OutcomeUnknown, RemoteCluster
 from schedframe.cycle.runtime.asyncio_executor import AsyncioExecutor
@@ -244,12 +243,12 @@ def messages(cluster: InMemoryCluster) -> dict[str, str]:
 
 def test_a_pre_bind_that_returns_at_once_needs_no_thread(cluster: Remote) -> None:
     create(cluster, 5)
-    plugin = AwaitingPreBind()
-    with Scheduler(cluster, plugins=[plugin]) as scheduler:
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline and (placed(cluster) < 3 or len(messages(cluster)) < 2):
-            scheduler.run_until_idle()
-            time.sleep(0.01)
+    plugin, clock = AwaitingPreBind(), VirtualClock()
+    with Scheduler(cluster, plugins=[plugin], clock=clock) as scheduler:
+        scheduler.run_until_idle()
+        assert [placed(cluster), len(plugin.calls)] == [0, 5], "each waits to be called again"
+        clock.advance(0.5)  # less than the backoff of those that fail
+        scheduler.run_until_idle()
     assert [plugin.calls.count((f"p{number}", "loop")) >= 2 for number in range(5)] == [True] * 5
     assert {thread for _, thread in plugin.calls} == set(cluster.threads) == {"loop"}
     assert sorted(pod.name for pod in cluster.list("Pod") if pod.node_name) == ["p0", "p3", "p4"]
