@@ -115,7 +115,11 @@ def build_core(
     core.watchdog = Watchdog() if options.debug and options.watchdog is None else options.watchdog
     core.frameworks.update(build_frameworks(core, config, registry, options))
     queue_class = GroupQueue if config.feature_gates.enabled(GROUPS) else PriorityQueue
-    core.queue = queue_class(queue_options(core, config, core.frameworks, extenders))
+    try:
+        core.queue = queue_class(queue_options(core, config, core.frameworks, extenders))
+    except BaseException:
+        close_frameworks(core, core.frameworks.values())
+        raise
     return core
 
 
@@ -271,18 +275,23 @@ def build_frameworks(
             watched = _observer_of(core, profile.scheduler_name, options)
             framework = _framework(core, profile, registry, handle, watched, guards)
         except PluginError as error:
-            close_frameworks(core, found.values())
+            close_frameworks(core, found.values(), core.frameworks.values())
             raise ConfigError(f"profile {profile.scheduler_name}: {error}") from error
         handle.attach(framework)
         found[profile.scheduler_name] = framework
     return found
 
 
-def close_frameworks(core: Core, frameworks: Iterable[Framework]) -> None:
-    """Close the plugins of *frameworks*; their faults are reported."""
+def close_frameworks(core: Core, frameworks: Iterable[Framework], in_use: Iterable[Framework] = ()) -> None:
+    """Close the plugins of *frameworks*, each once; their faults are reported.
+
+    An instance that the program passed is shared by profiles: it stays open as long as one *in_use* has it.
+    """
+    left = {id(plugin) for framework in in_use for plugin in framework.plan.plugins.values()}
     for framework in frameworks:
-        for problem in framework.close():
+        for problem in framework.close(left):
             core.report(problem, None, "close")
+        left.update(map(id, framework.plan.plugins.values()))
         if core.meter is not None:
             core.meter.remove_framework(framework)
 

@@ -74,7 +74,7 @@ def compiled(core: Core, config: EffectiveConfig, registry: Registry, options: S
         for framework in frameworks.values():
             framework.kinds()
     except PluginError as error:
-        close_frameworks(core, frameworks.values())
+        close_frameworks(core, frameworks.values(), core.frameworks.values())
         raise ConfigError(str(error)) from error
     search = search_for(core.cache, core.objects, core.rng, config, options)
     return Compiled(config, frameworks, extenders, search, queue)
@@ -222,14 +222,15 @@ class Reloader:
         """Close the former plugins that no attempt uses any more, the others as soon as that is so."""
         core = self.core
         used = {attempt.framework for attempt in core.binding.values()}
-        close_frameworks(core, [each for each in self._former if each not in used])
+        ended = [each for each in self._former if each not in used]
         self._former = [each for each in self._former if each in used]
+        close_frameworks(core, ended, [*core.frameworks.values(), *self._former])
         if self._former:
             core.timers.add(core.clock() + CLOSE_AFTER, self._close_former)
 
     def close(self) -> None:
         """Close all former plugins, and let the specs of pods hold on to no plugin."""
-        close_frameworks(self.core, self._former)
+        close_frameworks(self.core, self._former, self.core.frameworks.values())
         self._former.clear()
         self._forget_answers()
         self._former = []

@@ -72,7 +72,7 @@ class Embedding(Generic[T, W]):
             for task in tasks:
                 self.submit(task)
         except BaseException:
-            self.scheduler.close()  # nobody else could close its plugins
+            self.scheduler.close()  # the caller has no object to close
             raise
 
     def _scheduler_of(self, cluster: EmbeddedCluster, workers: tuple[W, ...]) -> Scheduler:

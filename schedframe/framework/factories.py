@@ -9,6 +9,10 @@ from typing import Any
 
 from attrs import frozen
 
+from .._plugin_faults import plugin_faults
+from ..errors import PluginError
+from .status import message_of
+
 Factory = Callable[..., Any]
 """Makes a plugin from ``(args, handle)``; usually the plugin's class, which may take less."""
 
@@ -40,7 +44,15 @@ def has_args(factory: object) -> bool:
     )
 
 
-def make_plugin(factory: Factory, args: Any, handle: Any) -> Any:
+def make_plugin(name: str, factory: Factory, args: Any, handle: Any) -> Any:
+    """Return the plugin *name*. Raises :class:`PluginError` if it cannot be made."""
+    try:
+        return _made(factory, args, handle)
+    except plugin_faults() as error:
+        raise PluginError(f"plugin {name} cannot be made: {message_of(error)}") from error
+
+
+def _made(factory: Factory, args: Any, handle: Any) -> Any:
     """Return a plugin, made with those of *args* and *handle* that its class takes and no partial binds."""
     if isinstance(factory, SharedInstance) or plugin_class_of(factory) is None:
         return factory(args, handle)

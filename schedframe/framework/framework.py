@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import Any
 
 from attrs import define, field, frozen
@@ -17,7 +17,7 @@ from ..queue import EventRegistration
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
 from .declarations import Depends, declares, depends_on
-from .factories import make_plugin
+from .factories import SharedInstance, make_plugin
 from .faults import as_error, from_exception, invalid_answer, read_registrations, read_status
 from .filtering import (
     PreFilterOutcome,
@@ -29,7 +29,7 @@ from .filtering import (
 )
 from .handle import Handle
 from .nominated import NominatedFilter
-from .plan import Guard, Observer, Plan, compile_plan
+from .plan import Guard, Observer, Plan, closed_on_error, compile_plan
 from .registry import Registry
 from .results import NominatingInfo, PostFilterResult
 from .scoring import ScoreTable, run_pre_score, run_scores
@@ -100,11 +100,17 @@ class Framework:
         plugin that breaks the contract or cannot be made, with the plugin's own error as cause.
         """
         names = dict.fromkeys(name for entries in profile.plugins.values() for name, _ in entries)
-        plugins = {
-            name: _make(name, profile, registry, handle) for name in names if registry.takes_part(name)
-        }
-        plan = compile_plan(plugins, profile.plugins, observer, guards, all_filters=profile.run_all_filters)
-        return cls(profile, plan, handle)
+        plugins: dict[str, Any] = {}
+        own: dict[str, Any] = {}  # without instances, which the program made and may go on to use
+        with closed_on_error(own):
+            for name in filter(registry.takes_part, names):
+                factory = registry.factory(name)
+                plugins[name] = make_plugin(name, factory, profile.plugin_args.get(name), handle)
+                if not isinstance(factory, SharedInstance):
+                    own[name] = plugins[name]
+            all_filters = profile.run_all_filters
+            plan = compile_plan(plugins, profile.plugins, observer, guards, all_filters=all_filters)
+            return cls(profile, plan, handle)
 
     @property
     def profile_name(self) -> str:
@@ -343,24 +349,17 @@ class Framework:
                 faults.append(from_exception(entry.name, "post_bind", error))
         return faults
 
-    def close(self) -> list[Status]:
-        """Close every plugin; return their faults."""
+    def close(self, left: Container[int] = ()) -> list[Status]:
+        """Close every plugin but those whose ``id()`` is in *left*; return their faults."""
         faults = []
         for entry in self.plan.close:
+            if id(self.plan.plugins[entry.name]) in left:
+                continue
             try:
                 entry.call()
             except plugin_faults() as error:
                 faults.append(from_exception(entry.name, "close", error))
         return faults
-
-
-def _make(name: str, profile: EffectiveProfile, registry: Registry, handle: Handle) -> Any:
-    factory = registry.factory(name)
-    args = profile.plugin_args.get(name)
-    try:
-        return make_plugin(factory, args, handle)
-    except plugin_faults() as error:
-        raise PluginError(f"plugin {name} cannot be made: {message_of(error)}") from error
 
 
 def _simple(plugin: str, point: str, call: Any, *arguments: Any) -> Status | None:

@@ -380,4 +380,7 @@ class Hookspecs(Protocol):
 
     @_hook(auxiliary=True)
     def close(self) -> None:
-        """Release threads, connections, files. Runs once, when the scheduler stops. Must be idempotent."""
+        """Release threads, connections, files. Runs when the scheduler stops, or a reload drops the plugin.
+
+        An instance that the program passed is closed when the scheduler stops. Must be idempotent.
+        """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -19,6 +21,8 @@ from .markers import PROJECT
 from .normalization import Normalization
 from .points import HOOK_ARGUMENTS, HOOKS, HOOKS_OF_POINT
 from .validation import check_plugin
+
+logger = logging.getLogger("schedframe")
 
 Call = Callable[..., Any]
 
@@ -264,6 +268,28 @@ def _implementations(
                 call = _observed(call, hook, implementation.plugin_name, observer)
             calls[implementation.plugin_name, hook] = call
     return calls
+
+
+@contextmanager
+def closed_on_error(plugins: Mapping[str, Any]) -> Iterator[None]:
+    """Close *plugins* if an error leaves the block: no framework that could do it was made of them."""
+    try:
+        yield
+    except BaseException:
+        for name, plugin in plugins.items():
+            try:
+                calls = _implementations({name: plugin}, None, ())
+            except PluginError:
+                continue  # it breaks the contract, so it is not known to have the hook
+            try:
+                calls.get((name, "close"), _nothing)()
+            except plugin_faults():
+                logger.exception("plugin %s failed at close", name)
+        raise
+
+
+def _nothing() -> None:
+    """Stand in for a hook that a plugin does not have."""
 
 
 def _observed(call: Call, hook: str, plugin: str, observer: Observer) -> Call:

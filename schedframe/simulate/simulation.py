@@ -103,7 +103,7 @@ class Simulation:
         try:
             self.add(*objects)
         except BaseException:
-            self.close()  # nobody else could close its plugins
+            self.close()  # the caller has no object to close
             raise
 
     def close(self) -> None:
