@@ -7,8 +7,19 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from plugins_builtin.dynamic_resources import device_counts
+from plugins_builtin.dynamic_resources.device_counts import DeviceCounts
+from plugins_builtin.dynamic_resources.inventory.offered_devices import OfferedDevice
 from schedframe import ObjectMeta, Simulation
-from schedframe.api import Node, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod, ResourceSlice
+from schedframe.api import (
+    DeviceClass,
+    Node,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Pod,
+    ResourceSlice,
+)
 from schedframe.framework import CycleState
 
 from .agreement import columnar_scores, per_node_scores
@@ -113,3 +124,62 @@ def test_devices_in_use_change_the_next_score() -> None:
     # Two of seven are more than three of twelve. In use are four of seven then, and two of eight cpus.
     assert (first.node_name, second.node_name) == ("n2", "n2")
     assert scores(simulation, FIT, waiting()) == [21, 73, 21]
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The nodes or pools of the devices that were matched with the class."""
+    found: list[str] = []
+    match = device_counts._is_of
+
+    def noted(of: DeviceClass, device: OfferedDevice) -> bool:
+        found.append(device.id[1])
+        return match(of, device)
+
+    monkeypatch.setattr(device_counts, "_is_of", noted)
+    return found
+
+
+def counted(simulation: Simulation, looked_at: list[str]) -> tuple[dict[str, tuple[int, int]], list[str]]:
+    """Return the amounts of each node, and what was looked at for them."""
+    looked_at.clear()
+    simulation.scheduler.sync()
+    core = simulation.scheduler.core
+    plugin: Any = core.frameworks["default-scheduler"].plugin(FIT)
+    amounts = plugin._devices.amounts(GPU)
+    infos = list(core.cache.table.rows())
+    found = {info.name: amounts(info) for info in infos}
+    assert {info.name: amounts(info) for info in infos} == found
+    fresh = DeviceCounts.of(core.objects, [GPU])
+    again = list(looked_at)
+    assert fresh is not None
+    assert (expected := fresh.amounts(GPU)) is not None
+    assert {info.name: expected(info) for info in infos} == found
+    return found, again
+
+
+def test_devices_are_matched_once_and_again_after_a_change(looked_at: list[str]) -> None:
+    simulation = cluster("LeastAllocated", BIG)
+    simulation.schedule([])
+    first, looked = counted(simulation, looked_at)
+    assert (first, len(looked)) == ({"n1": (6, 1), "n2": (4, 0), "n3": (8, 0)}, 10 + 5 + 2 + 2)
+    assert counted(simulation, looked_at) == (first, [])
+
+    simulation.add(claim("other", allocated=["n1/d2", "net/d0"]))
+    used, looked = counted(simulation, looked_at)
+    assert (used, looked) == ({"n1": (6, 2), "n2": (4, 1), "n3": (8, 0)}, [])
+
+    simulation.add(slice_of("n1", devices(2), pool="more", name="more"))
+    more, looked = counted(simulation, looked_at)
+    assert more == {"n1": (7, 2), "n2": (4, 1), "n3": (8, 0)}
+    assert set(looked) == {"n1", "per", "more"}, "the slices of another node are as they were"
+
+    there = simulation.cluster
+    there.update(labelled(node("n2"), "b"))
+    away, looked = counted(simulation, looked_at)
+    assert away["n2"] == (1, 0)
+    assert set(looked) == {"per"}
+
+    there.update(evolve(there.get("DeviceClass", "gpu"), spec=device_class("gpu", resource=GPU).spec))
+    every, _ = counted(simulation, looked_at)
+    assert every == {"n1": (14, 2), "n2": (2, 0), "n3": (8, 0)}

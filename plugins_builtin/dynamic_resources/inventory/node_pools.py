@@ -185,6 +185,10 @@ class PoolIndex:
                 if offered.is_for(node):
                     yield offered
 
+    def stamp_of(self, node_name: str) -> Hashable:
+        """Return a stamp, equal while :meth:`slices_of` yields the same for an unchanged node. O(1)."""
+        return self._stamps(node_name, ())
+
     def _replace(self, key: str, slice: ResourceSlice | None) -> None:
         before = self._slices.pop(key, None)
         if before is not None:
