@@ -12,6 +12,7 @@ from .._brief import brief_repr
 from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..state import NodeInfo, NodeTable, Rows, substituted_row
+from ..state.greatest import greatest
 from .all_filters import merge_all, merged
 from .cycle_state import CycleState
 from .faults import REJECTING, as_error, from_exception, invalid_answer, read_status
@@ -257,7 +258,7 @@ def _checked_verdicts(plugin: str, answer: Any, rows: Rows) -> RowVerdicts:
     except Exception:  # noqa: BLE001 - what the plugin gave is no sequence, and is reported
         return _invalid_verdicts(plugin, answer.statuses, "RowVerdicts with a sequence of statuses", rows)
     # Seen as unsigned, a negative code is larger than any.
-    if len(codes) and codes.view(f"u{codes.dtype.itemsize}").max() > len(statuses):
+    if len(codes) and greatest(codes.view(f"u{codes.dtype.itemsize}")) > len(statuses):
         wanted = f"codes from 0 to the number of statuses, which is {len(statuses)}"
         return _invalid_verdicts(plugin, sorted(set(codes.tolist())), wanted, rows)
     return RowVerdicts(codes, tuple(_rejecting(plugin, status) for status in statuses))

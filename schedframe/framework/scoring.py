@@ -14,6 +14,7 @@ from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..errors import PluginError
 from ..state import Rows
+from ..state.greatest import greatest
 from .cycle_state import CycleState
 from .faults import as_error, from_exception, invalid_answer, read_status, shown
 from .normalization import MAX_SCORE, MIN_SCORE
@@ -59,7 +60,7 @@ class ScoreTable:
 
     def best(self) -> npt.NDArray[np.intp]:
         """Return the positions (among ``rows``) of all rows with the highest total, ascending."""
-        best: npt.NDArray[np.intp] = (self.total == self.total.max()).nonzero()[0]
+        best: npt.NDArray[np.intp] = (self.total == greatest(self.total)).nonzero()[0]
         return best
 
 
@@ -150,7 +151,7 @@ def _normalized(entry: ScoreEntry, state: CycleState, pod: Pod, raw: Scores, row
 
 
 def _all_zero(scores: Scores) -> bool:
-    return bool(scores.dtype == np.int64 and len(scores) and not scores.view(np.uint64).max())
+    return bool(scores.dtype == np.int64 and len(scores) and not greatest(scores.view(np.uint64)))
 
 
 def int64(value: int) -> int:
@@ -181,7 +182,7 @@ def _problem(plugin: str, point: str, scores: Any, rows: Rows) -> Status | None:
 
 def _in_range(plugin: str, scores: Scores) -> Scores | Status:
     # MIN_SCORE is 0: seen as unsigned, a negative score is larger than any.
-    if len(scores) and scores.view(np.uint64).max() > MAX_SCORE:
+    if len(scores) and greatest(scores.view(np.uint64)) > MAX_SCORE:
         low, high = int(scores.min()), int(scores.max())
         wrong = low if low < MIN_SCORE else high
         text = (

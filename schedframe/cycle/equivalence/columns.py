@@ -10,6 +10,7 @@ import numpy.typing as npt
 from ...errors import InvariantError
 from ...framework import Status, Verdicts
 from ...state import LazyRows, Rows
+from ...state.greatest import greatest
 from ...state.policy import PORTION
 from ..search.tie_breaking import INFEASIBLE
 from .evaluate.columnar import filter_codes, raw_scores, weighted_sum
@@ -107,7 +108,7 @@ class ClassColumns:
         for each, highest in zip(self.normalized, self.highest, strict=True):
             if highest:
                 raw = rows.take(each.raw)
-                here = int(raw.max())
+                here = int(greatest(raw))
                 if here != highest:
                     totals = totals + each.weighted(raw, here) - each.weighted(raw, highest)
         return totals
@@ -117,14 +118,13 @@ class ClassColumns:
         if not any(self.highest):
             # Most often the best row of all is among them: three passes, and no column is gathered.
             every = rows.take(self.totals)
-            tied: npt.NDArray[np.bool_] = every == every.max()
-            tied &= mask
+            tied: npt.NDArray[np.bool_] = (every == greatest(every)) & mask
             if np.count_nonzero(tied):  # half of what any() costs
                 return tied
         chosen = mask.nonzero()[0]
         totals = self.totals_of(rows.select(chosen))
         best = np.zeros(len(mask), np.bool_)
-        best[chosen[totals == totals.max()]] = True
+        best[chosen[totals == greatest(totals)]] = True
         return best
 
     # ---- catching up -------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from ...framework import MAX_SCORE, MIN_SCORE, Framework, PreFilterOutcome, Stat
 from ...framework.plan import FilterEntry, ScoreEntry
 from ...framework.scoring import run_pre_score, run_scores
 from ...state import LazyRows, ObjectStore, Rows
+from ...state.greatest import greatest
 from ..search.decision import Decision
 from ..search.diagnosis import diagnose
 from ..search.lazy_filter import LazyFilter
@@ -64,9 +65,8 @@ class LiveSearch:
             memo.record_skips(decision.pod, state, self.objects, scores=True)
             decision.node_name = table.name_of(draw())
             return decision
-        row = None
-        if eq_class.columns is not None and len(feasible) == eq_class.columns.feasible:
-            row = self._best_of_groups(eq_class, decision, scores)
+        every = eq_class.columns is not None and len(feasible) == eq_class.columns.feasible
+        row = self._best_of_groups(eq_class, decision, scores) if every else None
         if row is None:
             row = self._best_scored(eq_class, decision, feasible)
         decision.node_name = None if row is None else table.name_of(row)
@@ -81,7 +81,7 @@ class LiveSearch:
                 return groups.choose((0,), self.rng, table.size)
         rows = table.rows()
         totals = rows.take(columns.totals)
-        best = totals == totals.max() if mask is None else columns.best_where(rows, mask)
+        best = totals == greatest(totals) if mask is None else columns.best_where(rows, mask)
         return one_of(rows, best, self.rng)
 
     def _best_of_groups(
@@ -119,7 +119,7 @@ class LiveSearch:
 
     def choose_row(self, feasible: Rows, total: Scores) -> int:
         """Return one of the *feasible* rows with the highest total."""
-        return one_of(feasible, total == total.max(), self.rng)
+        return one_of(feasible, total == greatest(total), self.rng)
 
     # ---- no live plugin filters --------------------------------------------------------------------------
 

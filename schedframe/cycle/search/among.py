@@ -12,6 +12,7 @@ from ..._plugin_faults import plugin_faults
 from ...api import Pod
 from ...framework import Framework, Verdicts
 from ...state import Rows
+from ...state.greatest import greatest
 from ..equivalence.fast_search import FastSearch
 from ..equivalence.live_search import columns_of, rejected
 from ..equivalence.spec_memo import SpecMemo
@@ -88,5 +89,5 @@ def _choose(fast: FastSearch, memo: SpecMemo, decision: Decision, among: Rows) -
         decision.node_name = feasible.names()[0]
         return decision
     totals = columns.totals_of(feasible)
-    decision.node_name = eq_class.table.name_of(one_of(feasible, totals == totals.max(), fast.rng))
+    decision.node_name = eq_class.table.name_of(one_of(feasible, totals == greatest(totals), fast.rng))
     return decision

@@ -31,6 +31,7 @@ from ...framework.extender import checked
 from ...framework.plan import Plan
 from ...framework.scoring import run_scores
 from ...state import Rows
+from ...state.greatest import greatest
 from .decision import Decision, PreparedScores
 from .diagnosis import refuse
 from .replaced_nodes import ReplacedRows, plan_by_node
@@ -185,7 +186,7 @@ class Extending:
                 decision.prepared = PreparedScores(rows, scores)
             else:
                 decision.prepared = PreparedScores(
-                    rows, scores, Ties(rows, scores.total == scores.total.max())
+                    rows, scores, Ties(rows, scores.total == greatest(scores.total))
                 )
 
     def _run_pre_filter(self, framework: Framework, decision: Decision) -> bool:

@@ -21,6 +21,7 @@ from ...framework import Code, CycleState, Status, Verdicts
 from ...framework.faults import from_exception, read_status
 from ...framework.plan import FilterEntry
 from ...state import LazyRows, NodeTable, Rows
+from ...state.greatest import greatest
 from .tie_breaking import INFEASIBLE, Scores, many, one_where
 
 Positions = npt.NDArray[np.intp]
@@ -152,7 +153,7 @@ class LazyFilter:
         *portion* rows, then the rest. O(rows), and O(rows log rows) for the rest.
         """
         totals = self.totals[: self.table.size]
-        best = int(totals.max(initial=INFEASIBLE))
+        best = int(greatest(totals)) if len(totals) else INFEASIBLE
         for _ in range(2):
             if best == INFEASIBLE:
                 return

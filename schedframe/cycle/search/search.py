@@ -21,6 +21,7 @@ from ...framework import (
     Verdicts,
 )
 from ...state import Cache, Rows
+from ...state.greatest import greatest
 from ..equivalence.fast_search import FastSearch
 from .among import decide_among, feasible_codes
 from .decision import Decision
@@ -369,7 +370,7 @@ def select(decision: Decision, rng: Random) -> str:
     assert scores is not None
     ties = decision.ties
     if ties is None:
-        ties = Ties(scores.rows, scores.total == scores.total.max())
+        ties = Ties(scores.rows, scores.total == greatest(scores.total))
     return scores.rows.table.name_of(ties.draw(rng))
 
 

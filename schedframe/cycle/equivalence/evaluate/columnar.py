@@ -12,6 +12,7 @@ from ....framework import MAX_SCORE, Code, CycleState, Status, Verdicts
 from ....framework.plan import ScoreEntry
 from ....framework.scoring import run_score
 from ....state import Rows
+from ....state.greatest import greatest
 from ..live_answers import run_filter
 from ..status_codes import Codes, EvaluationFailed
 from .query import Query
@@ -52,7 +53,7 @@ def partial_scores(query: Query, node_codes: Codes) -> Column | None:
     scores: Column = np.full(table.size, -1, np.int64)
     scores[rows.index] = -np.abs(codes)
     scores[passing.index] = weighted_sum(query.scores, query.state, query.pod, passing)
-    return scores if int(scores.max(initial=-1)) >= 0 else None
+    return scores if len(scores) and greatest(scores) >= 0 else None
 
 
 def weighted_sum(entries: Iterable[ScoreEntry], state: CycleState, pod: Pod, rows: Rows) -> Column:
@@ -74,6 +75,6 @@ def raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Co
     most = MAX_SCORE if entry.normalization is None else _LARGEST
     # The result of normalising a negative raw score cannot be maintained row by row. MIN_SCORE is 0: seen as
     # unsigned, a negative score is larger than any, and one pass tells both.
-    if len(scores) and int(np.maximum.reduce(scores.view(np.uint64))) > most:
+    if len(scores) and greatest(scores.view(np.uint64)) > most:
         raise EvaluationFailed(entry.name)
     return scores

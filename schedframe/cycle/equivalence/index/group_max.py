@@ -12,6 +12,7 @@ from attrs import define, evolve, field
 
 from ....errors import InvariantError
 from ....state import NodeTable
+from ....state.greatest import greatest
 from ....state.row_states import split_rows
 from ...search.tie_breaking import INFEASIBLE, Scores, many
 from .. import policy
@@ -165,7 +166,7 @@ class GroupMax:
         if not group.count[block]:
             part = slice(block << self._shift, block + 1 << self._shift)
             members = self._values[part][self._ids[part] == group.id]
-            best = group.best[block] = int(members.max(initial=INFEASIBLE))
+            best = group.best[block] = int(greatest(members)) if len(members) else INFEASIBLE
             group.count[block] = int(np.count_nonzero(members == best)) if best != INFEASIBLE else 0
 
     def present(self) -> list[Key]:
