@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from .._brief import brief_repr
+from .._validators import number
 from ..api import ClusterObject, Pod
 from ..cluster import ClusterPort
 from ..config import FeatureGates
@@ -119,7 +120,8 @@ class SchedulerHandle:
             core.executor.submit(work, lambda result: core.inbox.put(done, result))
 
     def call_later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Call *action* in the core after *seconds*. Core only."""
+        """Call *action* in the core after *seconds*. Core only. Raises InputError for inf and NaN."""
+        number("seconds", seconds, "give a finite number")
         self._core.timers.add(self._core.clock() + max(0.0, seconds), action)
 
     def stop_binding(self, pod: Pod, reason: str) -> bool:

@@ -341,7 +341,8 @@ class Scheduler:
         self.core.inbox.wake_up = self._wake
         try:
             if not self.core.inbox:
-                self._woken.wait(None if deadline is None else max(0.0, deadline - self.core.clock()))
+                seconds = None if deadline is None else max(0.0, deadline - self.core.clock())
+                self._woken.wait(None if seconds is None else min(seconds, threading.TIMEOUT_MAX))
         finally:
             self.core.inbox.wake_up = self._wake_up
 

@@ -185,7 +185,8 @@ class Handle(Protocol):
         """Call *action* in the core after *seconds*, before the next cycle for 0. Core only.
 
         For what must happen at a time, such as the end of a backoff. Raising is reported as a fault. During
-        an evaluation (``evaluate``), which changes nothing, the call is never made.
+        an evaluation (``evaluate``), which changes nothing, the call is never made. Raises
+        :class:`InputError` unless *seconds* is a finite number.
         """
         ...
 

@@ -10,6 +10,7 @@ from attrs import define, field
 
 from .._brief import brief_repr
 from .._checked import checked
+from .._validators import number
 from ..api import ClusterObject, Node, Pod
 from ..cluster import InMemoryCluster
 from ..config import EffectiveProfile, EnabledPlugin, FeatureGates
@@ -154,6 +155,7 @@ class StubHandle:
     @checked
     def call_later(self, seconds: float, action: Callable[[], object]) -> None:
         """Nothing is called here: time stands still."""
+        number("seconds", seconds, "give a finite number")
 
     @checked
     def stop_binding(self, pod: Pod, reason: str) -> bool:

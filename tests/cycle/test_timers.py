@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import threading
+from math import inf, nan
 from typing import Any
 
+import pytest
 from attrs import define
 
-from schedframe import Handle, InMemoryCluster, Pod, Scheduler, Simulation, Status, VirtualClock, hookimpl
+from schedframe import (
+    Handle,
+    InMemoryCluster,
+    InputError,
+    Pod,
+    Scheduler,
+    Simulation,
+    Status,
+    VirtualClock,
+    hookimpl,
+)
 from schedframe.cycle.runtime.timers import Timers
+from schedframe.testing import StubHandle, World
 from tests.configurations import configuration, enabling
 
 CONFIG: dict[str, Any] = configuration(enabling("NotBefore"))
@@ -85,3 +99,44 @@ def test_a_call_that_raises_is_reported_and_the_next_one_is_made() -> None:
     scheduler.run_until_idle()
     assert seen == ["called"]
     assert len(faults) == 1
+
+
+@define(eq=False)
+class WaitsLong:
+    """Its pre_bind waits for more seconds than a lock of Python can."""
+
+    @hookimpl
+    def pre_bind(self) -> Status:
+        return Status.wait(1e12)
+
+
+class StoppedWhenWaitedFor(threading.Event):
+    """Stops the scheduler when it begins to wait, and records for how long it would have waited."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        super().__init__()
+        self.scheduler = scheduler
+        self.timeouts: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.timeouts.append(timeout)
+        self.scheduler.stop()
+        return super().wait(timeout)
+
+
+def test_a_deadline_beyond_what_a_thread_can_wait_for_does_not_end_the_scheduler() -> None:
+    scheduler = Scheduler(InMemoryCluster([NODE, POD]), plugins=[WaitsLong])
+    woken = scheduler._woken = StoppedWhenWaitedFor(scheduler)
+    with scheduler:
+        scheduler.run()
+    assert woken.timeouts == [threading.TIMEOUT_MAX]
+
+
+@pytest.mark.parametrize("seconds", [inf, -inf, nan])
+def test_a_time_that_never_comes_is_an_error(seconds: float) -> None:
+    scheduler = Scheduler(InMemoryCluster([NODE]))
+    (framework,) = scheduler.core.frameworks.values()
+    for handle in (framework.handle, StubHandle(World(()))):
+        with pytest.raises(InputError, match="is not a finite number"):
+            handle.call_later(seconds, lambda: None)
+    assert scheduler.next_deadline() is None
