@@ -6,6 +6,7 @@ what its answer does: docs/explanation/extenders.md.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final, NamedTuple, Protocol, TypeVar
@@ -15,11 +16,14 @@ from attrs import define, field, frozen
 
 from .._brief import brief_of, brief_repr
 from .._checked import checked as checked_arguments
+from .._wording import described, with_article
 from ..api import Node, Pod
 from ..errors import SchedframeError
 from ..state import Rows
 from .normalization import MAX_SCORE
 from .status import message_of
+
+logger = logging.getLogger("schedframe")
 
 T = TypeVar("T")
 
@@ -283,11 +287,42 @@ def in_call_order(extenders: Iterable[Extender]) -> tuple[Extender, ...]:
     return tuple(sorted(extenders, key=lambda extender: extender.is_ignorable))
 
 
-def checked(extender: Extender, call: Callable[[], T]) -> T:
-    """Return the answer of a call; any exception is an :class:`ExtenderError`."""
+def is_interested(extender: Extender, pod: Pod) -> bool:
+    """Return whether to call *extender* for *pod*.
+
+    A fault of the extender is logged and counts as interest: without a call, a node that it would reject
+    could be chosen.
+    """
     try:
-        return call()
+        return bool(extender.is_interested(pod))
+    except Exception:
+        logger.exception("extender %s failed at is_interested for pod %s", extender.name, pod.key)
+        return True
+
+
+def checked(extender: Extender, call: Callable[[], object], kind: type[T]) -> T:
+    """Return the answer of a call; any exception, or another *kind*, is an :class:`ExtenderError`."""
+    try:
+        answer = call()
     except ExtenderError:
         raise
     except Exception as error:
         raise ExtenderError(f'extender "{extender.name}" failed: {message_of(error)}') from error
+    if not isinstance(answer, kind):
+        wanted = with_article(kind.__name__)
+        raise ExtenderError(f'extender "{extender.name}" answered {described(answer)}; return {wanted}')
+    return answer
+
+
+def sums_of_scores(priorities: Iterable[HostPriority], factor: int) -> dict[str, int]:
+    """Return the scores by node, times *factor*; several for one node add up.
+
+    Raises ``TypeError`` or ``ValueError`` for anything but pairs of a name and a whole number.
+    """
+    sums: dict[str, int] = {}
+    for host, score in priorities:
+        sums[host] = sums.get(host, 0) + score * factor
+    for kind, values in (str, sums), (int, sums.values()):
+        if not set(map(type, values)) <= {kind}:
+            raise TypeError("a score is a HostPriority of the name of a node and a whole number")
+    return sums

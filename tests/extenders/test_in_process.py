@@ -147,6 +147,57 @@ def test_an_exception_is_an_error_of_the_extender(ignorable: bool) -> None:
         assert decision.error.message == 'extender "extender" failed: oh'
 
 
+SCORES = 'extender "extender" failed: a score is a HostPriority of the name of a node and a whole number'
+
+
+@pytest.mark.parametrize(
+    ("call", "answer", "message"),
+    [
+        ("filter", None, 'extender "extender" answered None; return an ExtenderFilterResult'),
+        ("filter", ["node-1"], 'extender "extender" answered a list; return an ExtenderFilterResult'),
+        ("prioritize", 5, "extender \"extender\" failed: 'int' object is not iterable"),
+        ("prioritize", [("node-1", 1.5)], SCORES),
+        ("prioritize", [(1, 2)], SCORES),
+        ("prioritize", [(["node-1"], 2)], "extender \"extender\" failed: unhashable type: 'list'"),
+    ],
+)
+def test_a_wrong_answer_is_an_error_of_the_extender(call: str, answer: Any, message: str) -> None:
+    """It ended the scheduler."""
+    faults: list[str] = []
+    extender = type("Wrong", (Recording,), {call: lambda self, pod, nodes: answer})()
+    cluster = InMemoryCluster([make_node(f"node-{i}") for i in range(4)])
+    made = Scheduler(
+        cluster, extenders=[extender], on_fault=lambda status, pod: faults.append(status.message)
+    )
+    decision = decide(made, make_pod())
+    assert (decision.node_name is None) == (call == "filter")
+    assert message in faults
+
+
+def test_an_extender_that_fails_at_is_interested_is_called() -> None:
+    """Without a call, a node that it would reject could be chosen."""
+
+    class Broken(Even):
+        def is_interested(self, pod: Pod) -> bool:
+            raise ZeroDivisionError("oh")
+
+    decision = decide(scheduler(Broken()), make_pod())
+    assert decision.node_name in ("node-0", "node-2")
+
+
+@pytest.mark.parametrize("answer", [None, 5, {"node-1": ("uid",)}])
+def test_wrong_victims_are_an_error_of_the_extender(answer: Any) -> None:
+    extender = type("Wrong", (Sparing,), {"process_preemption": lambda self, pod, victims: answer})()
+    made = scheduler(extender)
+    for i in range(4):
+        decide(made, make_pod(f"p{i}", cpu=2))
+    decide(made, make_pod("urgent", cpu=2, priority=10))
+    made.sync()
+    pod = made.core.cluster.get("Pod", "default/urgent")
+    assert pod is not None
+    assert pod.status.nominated_node_name == ""
+
+
 @define(eq=False)
 class Binder(BaseExtender):
     """Binds, or fails."""

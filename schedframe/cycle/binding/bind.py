@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...framework import Code, Status
+from ...framework.extender import is_interested
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
 from ..core import Core
 from ..runtime.executors import Work, completed
@@ -35,7 +36,7 @@ def start_binding(core: Core, attempt: Attempt) -> None:
         if names:
             publish_expected_node(core, attempt, names[0])
     if core.binders:
-        attempt.binders = tuple([each for each in core.binders if each.is_interested(assumed)])
+        attempt.binders = tuple([each for each in core.binders if is_interested(each, assumed)])
     submit(core, attempt)
 
 

@@ -6,7 +6,7 @@ Names are therefore read before a call, and the nodes are filtered again after i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
@@ -22,12 +22,11 @@ from ...framework import (
     ExtenderFilterResult,
     ExtenderVerb,
     Framework,
-    HostPriority,
     OfferedNodes,
     ScoreTable,
     Status,
 )
-from ...framework.extender import checked
+from ...framework.extender import checked, is_interested, sums_of_scores
 from ...framework.plan import Plan
 from ...framework.scoring import run_scores
 from ...state import Rows
@@ -83,7 +82,9 @@ class Extending:
 
     def interested(self, pod: Pod) -> tuple[Extender, ...]:
         """Return the extenders that take part in the search for a node for *pod*."""
-        return tuple([each for each in self.extenders if each.verbs & _IN_SEARCH and each.is_interested(pod)])
+        return tuple(
+            [each for each in self.extenders if each.verbs & _IN_SEARCH and is_interested(each, pod)]
+        )
 
     # ---- filter ------------------------------------------------------------------------------------------
 
@@ -103,7 +104,7 @@ class Extending:
                 wait = _sent(extender, "filter", decision.pod, offered)
                 if extender is filters[-1]:
                     self._prepare(framework, decision, offered)
-                answer = checked(extender, wait)
+                answer = checked(extender, wait, ExtenderFilterResult)
                 kept = offered.kept(extender.name, answer)
             except ExtenderError as error:
                 if not extender.is_ignorable:
@@ -251,8 +252,9 @@ class Extending:
         present = {name for name in names if table.live_row(name) is not None} if offered.replaced else set()
         calls = [(each, _sent(each, "prioritize", decision.pod, offered)) for each in prioritizers]
         for extender, wait in calls:
+            factor = extender.weight * SCORE_SCALE
             try:
-                given = _sums(checked(extender, wait), extender.weight * SCORE_SCALE)
+                given = checked(extender, lambda: sums_of_scores(wait(), factor), dict)  # noqa: B023 - called at once
             except ExtenderError as error:
                 self._skipped(extender, error, decision.pod)
             else:
@@ -277,20 +279,12 @@ def _sent(extender: Extender, call: str, pod: Pod, offered: OfferedNodes) -> Cal
         return partial(getattr(extender, call), pod, offered)
     try:
         return send(pod, offered)
-    except ExtenderError as error:
+    except Exception as error:  # noqa: BLE001 - raised where the answer is awaited
         return partial(_fail, error)
 
 
-def _fail(error: ExtenderError) -> NoReturn:
+def _fail(error: Exception) -> NoReturn:
     raise error
-
-
-def _sums(priorities: Iterable[HostPriority], factor: int) -> dict[str, int]:
-    """Return the scores by node, times *factor*; several for one node add up."""
-    sums: dict[str, int] = {}
-    for host, score in priorities:
-        sums[host] = sums.get(host, 0) + score * factor
-    return sums
 
 
 def _are_equal(rows: Rows | None, others: Rows) -> bool:

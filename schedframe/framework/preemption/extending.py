@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ...api import Pod
 from ...state import NodeTable
-from ..extender import Extender, ExtenderError, ExtenderVerb, Victims, VictimUids, checked
+from ..extender import Extender, ExtenderError, ExtenderVerb, Victims, VictimUids, checked, is_interested
 from ..handle import Handle
 from .candidates import Candidate
 
@@ -24,7 +24,7 @@ def candidates_of_extenders(handle: Handle, pod: Pod, candidates: Sequence[Candi
     for extender in handle.extenders:
         if not left:
             break
-        if ExtenderVerb.PREEMPT not in extender.verbs or not extender.is_interested(pod):
+        if ExtenderVerb.PREEMPT not in extender.verbs or not is_interested(extender, pod):
             continue
         try:
             left = _answered_by(extender, handle.table, pod, left)
@@ -40,7 +40,11 @@ def _answered_by(
 ) -> list[Candidate]:
     """Return the candidates in the answer of *extender*, in the order of *candidates*, others last."""
     offered = {each.node_name: Victims(each.victims, each.pdb_violations) for each in candidates}
-    answer = checked(extender, lambda: extender.process_preemption(pod, offered))
+    answer: dict[str, VictimUids] = checked(
+        extender, lambda: dict(extender.process_preemption(pod, offered)), dict
+    )
+    if not all(isinstance(each, VictimUids) for each in answer.values()):
+        raise ExtenderError(f'extender "{extender.name}" answered other victims than VictimUids')
     found = {name: _candidate(extender, table, name, uids) for name, uids in answer.items()}
     for name, candidate in found.items():
         if not candidate.victims and not extender.is_ignorable:
