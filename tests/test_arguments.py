@@ -44,12 +44,13 @@ from schedframe import (
     queueing_hint,
     to_manifest,
 )
-from schedframe.api import NodeStatus, compile_node_selector, group_of, part_from_manifest
+from schedframe.api import NodeStatus, compile_node_selector, format_time, group_of, part_from_manifest
 from schedframe.cycle import Watchdog
 from schedframe.embed import Embedding, Task, Worker, configuration
 from schedframe.metrics import SchedulerMetrics
 from schedframe.queue import Heap, PriorityQueue
 from schedframe.testing import StubHandle, World, check_plugin, node, pod
+from schedframe.testing.api_server import Fault
 
 from .cycle.build import make_node, make_pod
 
@@ -297,6 +298,9 @@ WRONG: list[Any] = [
     (lambda: VirtualClock().advance(nan), "seconds: nan is not a finite number; give a finite number from 0"),
     (lambda: VirtualClock().advance_to(inf), "moment: inf is not a finite number; give seconds since the"),
     (lambda: VirtualClock(nan), "now: nan is not a finite number; give seconds since the epoch"),
+    (lambda: format_time(nan), "nan is not a finite number; give seconds since the epoch"),
+    (lambda: Fault.delay(nan), "seconds: nan is not a finite number; give seconds"),
+    (lambda: Fault.answer(503, retry_after=-1), "retry_after: -1 is below 0; give seconds"),
     (lambda: Duration.of(inf), "seconds: inf is not a finite number; give a finite number"),
     (lambda: Watchdog(nan), "limit: nan is not a finite number; give a millisecond or more"),
     (lambda: Watchdog(inf), "limit: inf is not a finite number; give a millisecond or more"),

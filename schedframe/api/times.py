@@ -55,8 +55,11 @@ def _seconds(moment: datetime) -> float:
 
 @checked
 def format_time(seconds: float) -> str:
-    """Return the RFC 3339 form, with microseconds if there are any."""
-    micros = round(seconds * 1_000_000)
+    """Return the RFC 3339 form, with microseconds if there are any. Raises :class:`InputError`."""
+    try:
+        micros = round(seconds * 1_000_000)
+    except (ValueError, OverflowError):
+        raise InputError("", f"{seconds} is not a finite number", "give seconds since the epoch") from None
     return _format(micros, "auto" if micros % 1_000_000 else "seconds")
 
 

@@ -11,6 +11,7 @@ from typing import Final, Self
 
 from attrs import define, evolve, field, frozen
 
+from ..._validators import number
 from .requests import Request
 
 
@@ -29,6 +30,7 @@ class FaultKind(Enum):
     PAGE = auto()
 
 
+_SECONDS: Final = "give seconds"
 OF_STREAMS: Final = frozenset(
     {FaultKind.CUT, FaultKind.HALF_CLOSE, FaultKind.SILENCE, FaultKind.END, FaultKind.GONE}
 )
@@ -57,11 +59,14 @@ class Fault:
     @classmethod
     def answer(cls, status: int, *, retry_after: float | None = None, applied: bool = False) -> Self:
         """Answer with that code of HTTP; *applied*: after the effect, as a proxy that loses patience."""
+        if retry_after is not None:
+            number("retry_after", retry_after, _SECONDS, least=0)
         return cls(FaultKind.ANSWER, status=status, retry_after=retry_after, applied=applied)
 
     @classmethod
     def delay(cls, seconds: float, *, applied: bool = False) -> Self:
         """Wait before the effect, or before the answer. The effect comes even if the client has left."""
+        number("seconds", seconds, _SECONDS, least=0)
         return cls(FaultKind.DELAY, seconds=seconds, applied=applied)
 
     @classmethod

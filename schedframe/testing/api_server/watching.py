@@ -9,6 +9,7 @@ import msgspec
 from aiohttp import web
 from attrs import define, field, frozen
 
+from ..._validators import number
 from .faults import Fault, FaultKind
 from .kinds import ServedKind
 from .refusals import Refusal
@@ -48,14 +49,25 @@ def watch_options(request: Request, store: Store, bookmark_seconds: float) -> Wa
     given = query.get("resourceVersion", "")
     sends_state = streams or given in ("", "0")
     bookmarks = query.get("allowWatchBookmarks") in ("true", "1")
-    timeout = query.get("timeoutSeconds", "")
     return WatchOptions(
         version=store.version if sends_state else version_of(given),
         sends_state=sends_state,
         marks_state=streams and bookmarks,
         bookmark_seconds=bookmark_seconds if bookmarks else None,
-        seconds=float(timeout) if timeout else None,
+        seconds=_timeout_of(query.get("timeoutSeconds", "")),
     )
+
+
+def _timeout_of(text: str) -> float | None:
+    """Return the seconds after which a watch ends, ``None`` for never. Raises :class:`Refusal`."""
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+        number("timeoutSeconds", seconds, "", least=0)
+    except ValueError:
+        raise Refusal(400, f"timeoutSeconds: {text!r} is no number of seconds") from None
+    return seconds
 
 
 def version_of(text: str) -> int:

@@ -122,6 +122,16 @@ def test_bookmarks_and_the_end_that_was_asked_for() -> None:
     asking(work, ApiServer(bookmark_seconds=0.02))
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1", "soon"])
+def test_the_end_of_a_watch_is_a_number_of_seconds(seconds: str) -> None:
+    async def work(asker: Asker) -> None:
+        code, status = await asker.ask("GET", f"{ALL}?watch=true&timeoutSeconds={seconds}")
+        assert code == 400
+        assert "timeoutSeconds" in status["message"]
+
+    asking(work)
+
+
 def test_a_streaming_list() -> None:
     async def work(asker: Asker) -> None:
         asker.server.create(pod("a"))
