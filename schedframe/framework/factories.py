@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
@@ -47,16 +47,29 @@ def has_args(factory: object) -> bool:
 def make_plugin(name: str, factory: Factory, args: Any, handle: Any) -> Any:
     """Return the plugin *name*. Raises :class:`PluginError` if it cannot be made."""
     try:
-        return _made(factory, args, handle)
+        plugin = _made(factory, args, handle)
     except plugin_faults() as error:
         raise PluginError(f"plugin {name} cannot be made: {message_of(error)}") from error
+    if inspect.isclass(plugin):
+        raise PluginError(f"plugin {name} cannot be made: it is the class {plugin.__name__}; call it")
+    return plugin
 
 
 def _made(factory: Factory, args: Any, handle: Any) -> Any:
     """Return a plugin, made with those of *args* and *handle* that its class takes and no partial binds."""
     if isinstance(factory, SharedInstance) or plugin_class_of(factory) is None:
         return factory(args, handle)
-    bound = factory.keywords if isinstance(factory, partial) else {}
-    wanted = inspect.signature(factory).parameters.keys() - bound.keys()
+    wanted = _parameters(factory)
     offered = {"args": args, "handle": handle}
     return factory(**{parameter: value for parameter, value in offered.items() if parameter in wanted})
+
+
+def takes_args(factory: Factory) -> bool:
+    """Return whether the arguments of a configuration reach the plugins that *factory* makes."""
+    return plugin_class_of(factory) is None or "args" in _parameters(factory)
+
+
+def _parameters(factory: Factory) -> Collection[str]:
+    """Return the parameters of a class, without those that a partial binds."""
+    bound = factory.keywords if isinstance(factory, partial) else {}
+    return inspect.signature(factory).parameters.keys() - bound.keys()

@@ -22,7 +22,7 @@ from ..config import (
 )
 from ..config.feature_gates import NO_GATES, FeatureGates
 from ..errors import PluginError
-from .factories import Factory, has_args, plugin_class_of
+from .factories import Factory, has_args, plugin_class_of, takes_args
 from .loading import load_entry, package_of
 from .points import points_of
 from .validation import args_class_of, check_plugin_class
@@ -47,6 +47,13 @@ def _expect_nothing(args: Any, path: str) -> Iterator[FieldError]:
     """Refuse arguments from a configuration for a plugin that got its arguments from the program."""
     if args is not None:
         yield FieldError.invalid(path, args, "the program that passes the plugin gave it its arguments")
+
+
+def _expect_none(args: Any, path: str) -> Iterator[FieldError]:
+    """Refuse arguments that the plugin would never see; an empty object means none."""
+    if args is not None and args != {}:
+        fix = "leave them out, or let its class take args"
+        yield FieldError.invalid(path, args, f"the plugin takes no arguments; {fix}")
 
 
 @brief_repr
@@ -200,8 +207,11 @@ class Registry:
             return CatalogueEntry(name, _ANY_POINT, check_args=_expect_object)
         args_class = self.args_class(name)
         check = _expect_object if ":" in name and args_class is None else None
-        if has_args(self.factory(name)):
+        factory = self.factory(name)
+        if has_args(factory):
             check = _expect_nothing
+        elif not takes_args(factory):
+            check = _expect_none
         return CatalogueEntry(name, self.points(name) or _ANY_POINT, args_class=args_class, check_args=check)
 
     def origins(self) -> list[Origin]:

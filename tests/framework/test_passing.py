@@ -186,6 +186,33 @@ def test_a_weight_is_given_once() -> None:
         evaluate(NODES, pod("p"), configuration(naming({"name": "Rank"})), plugins=[Enabled(Rank, weight=2)])
 
 
+class Plain:
+    """Takes no arguments."""
+
+    @hookimpl
+    def filter(self) -> None:
+        return None
+
+
+@pytest.mark.parametrize("plugin", [Plain, partial(Plain)])
+def test_arguments_that_no_plugin_would_see_are_refused(plugin: Any) -> None:
+    """They had no effect, and nothing said so."""
+    message = r"pluginConfig\[\d\]\.args.*takes no arguments; leave them out, or let its class take args"
+    with pytest.raises(ConfigError, match=message):
+        evaluate(NODES, pod("p"), plugins=[Enabled(plugin, args={"limit": 3}, name="Plain")])
+    document = configuration({"pluginConfig": [{"name": "Plain", "args": {"limit": 3}}]})
+    with pytest.raises(ConfigError, match=message):
+        evaluate(NODES, pod("p"), document, plugins={"Plain": plugin})
+    document["profiles"][0]["pluginConfig"][0]["args"] = {}
+    assert evaluate(NODES, pod("p"), document, plugins={"Plain": plugin}).feasible == ["a", "b"]
+
+
+def test_a_function_that_returns_a_class_is_refused() -> None:
+    """Its hooks failed for each pod, as they got no plugin as self."""
+    with pytest.raises(ConfigError, match="plugin Plain cannot be made: it is the class Plain; call it"):
+        evaluate(NODES, pod("p"), plugins={"Plain": lambda args, handle: Plain})
+
+
 @pytest.mark.parametrize("plugin", [Rank(), partial(Rank, args=RankArgs())])
 def test_arguments_are_given_once(plugin: object) -> None:
     with pytest.raises(PluginError, match="plugin Rank has its arguments already; leave args out"):
