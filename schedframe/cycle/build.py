@@ -99,7 +99,7 @@ def build_core(
         cluster=cluster,
         clock=clock,
         rng=rng,
-        inbox=Inbox() if meter is None else meter.inbox,
+        inbox=Inbox(),
         executor=executor,
         cache=cache,
         objects=objects,

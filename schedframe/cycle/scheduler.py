@@ -270,7 +270,7 @@ class Scheduler:
     def _cycle(self, framework: Framework, info: QueuedPodInfo) -> Decision:
         """Find a node, then take it; or try to make room, then back to the queue."""
         core, pod = self.core, info.pod
-        started, trace = 0.0, None
+        started = trace = None
         if self._timed:
             started = perf_counter()
             if core.tracing is not None:
@@ -286,7 +286,7 @@ class Scheduler:
         if self.recorder is not None:
             record(self.recorder, core, framework, info, decision)
         attempt = Attempt(info, pod, framework, decision.state)
-        if started:
+        if started is not None:
             attempt.started, attempt.searched = started, perf_counter()
             if trace is not None:
                 attempt.trace = trace

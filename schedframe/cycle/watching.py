@@ -7,6 +7,7 @@ from attrs import define, field
 from ..cluster import Subscription, WatchHandler
 from .core import Core
 from .handlers import EventHandlers
+from .metering.gaps import random_gap_of_events
 
 
 @define(eq=False)
@@ -26,9 +27,10 @@ class Watching:
         more = tuple(kind for kind in self.handlers.kinds if kind not in self._kinds)
         if self._handler is None:
             inbox, handle, meter = self.core.inbox, self.handlers.on_event, self.core.meter
-            self._handler = inbox.poster(handle)
-            if meter is not None:
-                meter.inbox.instead[handle] = meter.timed(handle)
+            if meter is None:
+                self._handler = inbox.poster(handle)
+            else:
+                self._handler = inbox.sampling_poster(handle, meter.timed(handle), random_gap_of_events)
         if more:
             self._subscriptions.append(self.core.cluster.watch(self._handler, more))
             self._kinds |= frozenset(more)

@@ -76,6 +76,8 @@ class Framework:
     """Plugins whose answers about a row do not depend on other rows."""
     reads_snapshot: bool = field(init=False)
     """Whether some pre_bind or bind plugin declares (``reads_snapshot = True``) that it looks at nodes."""
+    bound_figures: bytearray = field(factory=bytearray, init=False, repr=False)
+    """Of pods that were bound, for a meter, if there is one; here because each bound pod looks it up."""
 
     def __attrs_post_init__(self) -> None:
         self._signatures = {name: call for name, call in self.plan.signatures if call is not None}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from attrs import define
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.cycle.latency import Distribution
 from schedframe.cycle.metering import bound_pods
-from schedframe.cycle.runtime.inbox import SamplingInbox
 from schedframe.metrics import MetricFamily, SchedulerMetrics
 from schedframe.testing import node, pod
 
@@ -75,15 +77,20 @@ def test_figures_do_not_pile_up_until_they_are_read(monkeypatch: pytest.MonkeyPa
     assert attempts.count == 1000
 
 
-def test_an_inbox_handles_chosen_messages_in_another_way() -> None:
-    inbox, plain, chosen = SamplingInbox(gap=lambda: 3), list[int](), list[int]()
-    add, other = plain.append, list[int]().append
-    inbox.instead[add] = chosen.append
-    for number in range(1, 8):
-        inbox.put(add, number)
-    assert inbox.drain() == 7
-    inbox.put(add, 8)
-    inbox.put(other, 9)  # chosen, but there is no other way for it
-    inbox.put(add, 10)
-    assert inbox.drain() == 3
-    assert (plain, chosen) == ([1, 2, 4, 5, 7, 8, 10], [3, 6])
+def test_the_first_pods_that_are_counted_import_no_module() -> None:
+    # np.unique imported numpy.ma at its first call: 10 ms within a scheduling cycle.
+    code = """if True:
+        import sys
+        import numpy as np
+        from schedframe.cycle.metering.bound_pods import BoundPods, packed
+        from schedframe.cycle.metering.profile_meter import ProfileMeter
+        counts = ProfileMeter()
+        figures = bytearray(packed(4.0, 3.0, 2.0, 1.0, 0.5, 1, False) * 3)
+        series = counts.calls.counts.of("DefaultBinder", "Bind")
+        bound = BoundPods(counts, series.runs_with("Success"), figures)
+        before = set(sys.modules)
+        bound.fold()
+        print(*(set(sys.modules) - before), counts.attempts[1])
+    """
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["3"]

@@ -21,10 +21,8 @@ from ..binding.attempt import Attempt
 from ..latency import Histogram, Histograms
 from ..outcomes import AttemptResult
 from ..runtime.clock import Clock, SystemClock
-from ..runtime.inbox import SamplingInbox
 from . import catalogue
 from .bound_pods import BoundPods, packed
-from .gaps import random_gap_of_events
 from .plugin_calls import POINT_OF_HOOK, SUCCESS
 from .profile_meter import ProfileMeter
 from .reloads import ReloadCounts
@@ -42,8 +40,6 @@ class Meter:
     profiles: dict[str, ProfileMeter] = field(factory=dict)
     """By scheduler name."""
     queue: QueueCounts = field(init=False)
-    inbox: SamplingInbox = field(factory=lambda: SamplingInbox(gap=random_gap_of_events))
-    """The inbox of the scheduler: some events are measured."""
     hints: Histograms = field(factory=lambda: Histograms(catalogue.HINT_SECONDS.bounds))
     """By plugin, event and answer."""
     events: Histograms = field(factory=lambda: Histograms(catalogue.EVENT_SECONDS.bounds))
@@ -57,10 +53,6 @@ class Meter:
     """Attempts for pod groups by result and profile."""
     group_searches: Histogram = field(factory=lambda: Histogram(catalogue.GROUP_SEARCH_SECONDS.bounds))
     reloads: ReloadCounts = field(factory=ReloadCounts)
-    figures: dict[Framework, bytearray] = field(factory=dict)
-    """Of pods that were bound and are not counted yet: :func:`~.bound_pods.packed` makes them, any thread
-    appends them if ``counts_in_threads``, else the core's.
-    """
     _bound: dict[Framework, BoundPods] = field(factory=dict)
     _offset: float | None = field(init=False)
     """Seconds of ``perf_counter`` at 0 of the scheduler's clock, if the machine moves both; else ``None``."""
@@ -82,14 +74,12 @@ class Meter:
         counts = self.of_profile(framework.profile_name)
         binder = next(iter(framework.plan.bind), None)
         series = counts.calls.counts.of("" if binder is None else binder.name, POINT_OF_HOOK["bind"])
-        bound = self._bound[framework] = BoundPods(counts, series.runs_with(SUCCESS))
-        self.figures[framework] = bound.figures
+        self._bound[framework] = BoundPods(counts, series.runs_with(SUCCESS), framework.bound_figures)
 
     def remove_framework(self, framework: Framework) -> None:
         """Forget a framework that makes no attempt any more; what it did stays counted."""
         bound = self._bound.pop(framework, None)
         if bound is not None:
-            del self.figures[framework]
             bound.fold()
 
     def _hint_ended(self, plugin: str, event: str, answer: str, seconds: float) -> None:
@@ -107,9 +97,8 @@ class Meter:
         assert entered is not None  # it was in the active pool
         if self._offset is None:
             entered = ended - (self.clock() - entered)
-        figures = self.figures[attempt.framework]
         moments = (ended, attempt.bind_started, attempt.searched, attempt.started, entered)
-        figures += packed(*moments, info.attempts, info.flushed)
+        attempt.framework.bound_figures.extend(packed(*moments, info.attempts, info.flushed))
 
     def binding_call_ended(
         self, framework: Framework, hook: str, plugin: str, seconds: float, status: Status | None

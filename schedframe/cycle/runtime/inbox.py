@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
-from typing_extensions import override
 
 Message = tuple[Callable[..., None], Any]
 """A method of the core and the one argument to call it with."""
@@ -50,44 +49,35 @@ class Inbox:
 
         return post
 
-    def drain(self) -> int:
-        """Handle all messages, including those that arrive during the call; return their number."""
+    def sampling_poster(
+        self, method: Callable[[Any], None], instead: Callable[[Any], None], gap: Callable[[], int]
+    ) -> Callable[[Any], None]:
+        """Return what :meth:`poster` returns, but some messages are handled by *instead*.
+
+        *gap* returns after how many messages the next one is chosen, from 1 on.
+        """
+        add, left = self._messages.append, gap()
+
+        def post(argument: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left <= 0:  # less if several threads post at once
+                left = gap()
+                add((instead, argument))
+            else:
+                add((method, argument))
+            wake_up = self.wake_up
+            if wake_up is not None:
+                wake_up()
+
+        return post
+
+    def drain(self) -> None:
+        """Handle all messages, including those that arrive during the call."""
         messages = self._messages
-        count = 0
         while messages:
             method, argument = messages.popleft()
             method(argument)
-            count += 1
-        return count
 
     def __len__(self) -> int:
         return len(self._messages)
-
-
-@define(eq=False)
-class SamplingInbox(Inbox):
-    """Handles some messages, chosen by their number, in another way."""
-
-    gap: Callable[[], int] = field(kw_only=True)
-    """Returns after how many messages the next one is chosen, from 1 on."""
-    instead: dict[Callable[[Any], None], Callable[[Any], None]] = field(factory=dict, init=False)
-    """Method → what is called in its place for a message that is chosen."""
-    _left: int = field(init=False)
-    """Messages up to the next one that is chosen, that one included."""
-
-    def __attrs_post_init__(self) -> None:
-        self._left = self.gap()
-
-    @override
-    def drain(self) -> int:
-        messages = self._messages
-        count, chosen = 0, self._left
-        while messages:
-            method, argument = messages.popleft()
-            count += 1
-            if count == chosen:
-                chosen += self.gap()
-                method = self.instead.get(method, method)
-            method(argument)
-        self._left = chosen - count
-        return count
