@@ -17,6 +17,8 @@ __all__ = ["MAX_BODY", "ExtenderServer", "PluginExtender"]
 
 MAX_BODY: Final = 1 << 28
 """Bytes of a request; whole nodes of the largest clusters take some ten MB."""
+_MOST_DIGITS: Final = 12
+"""Digits of a length that is read as a number: Python reads none of thousands of digits."""
 _IDLE_SECONDS: Final = 300.0
 """How long a connection without a request, or without the rest of one, is kept."""
 
@@ -63,9 +65,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a request of a scheduler."""
         length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > MAX_BODY:
+        is_number = length.isascii() and length.isdigit()  # isdigit alone accepts ², which is no number
+        if not is_number or len(length) > _MOST_DIGITS or int(length) > MAX_BODY:
             self.close_connection = True
-            self._answer(HTTPStatus.LENGTH_REQUIRED, b"")
+            refused = HTTPStatus.REQUEST_ENTITY_TOO_LARGE if is_number else HTTPStatus.LENGTH_REQUIRED
+            self._answer(refused, b"")
             return
         body = self.rfile.read(int(length))
         call = self._call()

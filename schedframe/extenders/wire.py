@@ -50,13 +50,15 @@ def read_json(body: bytes) -> Any:
     if _fast_decode is not None:
         try:
             return _fast_decode(body)
-        except ValueError:
-            pass  # not JSON, or JSON and something behind it
+        except (ValueError, RecursionError):
+            pass  # not JSON, or JSON and something behind it, or too deep for both
     text = body.decode(errors="replace").lstrip(" \t\r\n")
     if not text:
         raise ExtenderError("the answer is empty; it must be JSON")
     try:
         value, _ = _DECODER.raw_decode(text)
+    except RecursionError:
+        raise ExtenderError("the JSON is nested too deeply") from None
     except ValueError as error:
         raise ExtenderError(f"the answer is not JSON: {error}") from error
     return value

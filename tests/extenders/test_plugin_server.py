@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -17,7 +18,7 @@ import pytest
 
 import schedframe
 from schedframe.api import Taint
-from schedframe.embed.extender_server import ExtenderServer, PluginExtender
+from schedframe.embed.extender_server import MAX_BODY, ExtenderServer, PluginExtender
 from tests.configurations import META
 from tests.cycle.build import make_node, make_pod
 
@@ -80,6 +81,25 @@ def test_a_scheduler_that_asks_decides_as_one_that_has_the_plugins(server: Exten
     assert status.reasons == ("node(s) had untolerated taint(s)",)
     assert evaluation.best == schedframe.evaluate(nodes(), make_pod()).best == ["free"]
     assert evaluation.scores[url(server)] == {"free": 300, "slow": 0}
+
+
+@pytest.mark.parametrize(
+    ("length", "code"),
+    [("²", 411), ("-1", 411), ("", 411), ("9" * 5000, 413), (str(MAX_BODY + 1), 413)],
+    ids=["power", "negative", "empty", "thousands of digits", "too large"],
+)
+def test_a_length_that_is_no_number_or_too_large(server: ExtenderServer, length: str, code: int) -> None:
+    """Some ended the connection without an answer."""
+    head = f"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.server_port), 10) as connection:
+        connection.sendall(head.encode("latin-1"))
+        assert connection.recv(1000).startswith(f"HTTP/1.1 {code} ".encode())
+
+
+def test_a_request_that_is_nested_too_deeply_has_an_error(server: ExtenderServer) -> None:
+    request = Request(f"{url(server)}/filter", b'{"Pod":' * 50_000)
+    with urlopen(request) as answer:
+        assert json.load(answer)["Error"] == "the JSON is nested too deeply"
 
 
 def test_names_of_nodes_that_were_never_sent_are_an_error(server: ExtenderServer) -> None:
