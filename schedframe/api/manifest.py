@@ -201,7 +201,7 @@ def _installed_kinds() -> tuple[tuple[str, type[ClusterObject] | PluginError], .
 def _load_kind(entry: EntryPoint) -> type[ClusterObject] | PluginError:
     try:
         return check_kind(entry.load())
-    except Exception as error:  # noqa: BLE001 - a fault of the package, raised where its kind is used
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the fault is raised where the kind is used
         problem = PluginError(
             f"kind {entry.name} cannot be loaded from {entry.value}: {type(error).__name__}: {error}"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from typing_extensions import override
 
@@ -43,14 +43,6 @@ class StateKey(Generic[T]):
 def _no_key(key: object) -> InputError:
     fix = f"make a constant of the module, StateKey({described(key)}), and use it to write and read"
     return InputError("key", f"{described(key)} is not a StateKey", fix)
-
-
-class Cloneable(Protocol):
-    """A state value that a dry run must not share with the cycle it was cloned from."""
-
-    def clone(self) -> Any:
-        """Return an independent copy."""
-        ...
 
 
 class CycleState:

@@ -24,7 +24,7 @@ def load_entry(name: str, entry: EntryPoint) -> Any:
     """Return the object of *entry*; :class:`PluginError` if it cannot be loaded."""
     try:
         return entry.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a module that ends the process at its import is a script
         source = entry.value if entry.dist is None else f"{entry.value} of {package_of(entry)}"
         raise PluginError(
             f"plugin {name} cannot be loaded from {source}: {_cause(entry, error)}{_remedy(entry, error)}"
@@ -36,7 +36,7 @@ def package_of(entry: EntryPoint) -> str:
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "unknown package"
 
 
-def _cause(entry: EntryPoint, error: Exception) -> str:
+def _cause(entry: EntryPoint, error: BaseException) -> str:
     kind = type(error).__name__
     if isinstance(error, SyntaxError):
         # str() of a SyntaxError leaves out the folder of the file.
@@ -47,7 +47,7 @@ def _cause(entry: EntryPoint, error: Exception) -> str:
     return text
 
 
-def _remedy(entry: EntryPoint, error: Exception) -> str:
+def _remedy(entry: EntryPoint, error: BaseException) -> str:
     if entry.dist is None:
         by_path = isinstance(error, ModuleNotFoundError) and entry.name == entry.value
         return "; is it on the path of Python (PYTHONPATH)?" if by_path else ""

@@ -64,6 +64,7 @@ def config(*plugins: str) -> dict[str, Any]:
 BROKEN = {
     "syntax": ("def x(:\n", r"SyntaxError: .*\(.*rank_syntax\.py, line 1\)"),
     "import": ("import no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module'"),
+    "exits": ("import sys\nsys.exit('usage: …')\n", "SystemExit: usage: …"),
     "raises": ("raise RuntimeError('no licence')\n", "RuntimeError: no licence"),
     "renamed": (
         GOOD.replace("Rank", "Ranks"),
