@@ -39,6 +39,7 @@ LONG_FUNCTIONS: Final[dict[str, str]] = {}
 
 MANY_PARAMETERS: Final[dict[str, str]] = {
     "schedframe/simulate/simulation.py:Simulation.__init__": "keywords that notebooks show and complete",
+    "schedframe/cli/bench_app.py:run": "the options of a command",
     "schedframe/why/explain.py:explain": "keywords that notebooks show and complete",
     "schedframe/simulate/hints.py:queueing_hint": "the event as the hint gets it, and evaluate's keywords",
 }

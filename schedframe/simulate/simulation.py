@@ -63,6 +63,8 @@ class Simulation:
     Time stands still, and ties are broken by ``seed``. Raises :class:`ConfigError` and :class:`InputError`.
     """
 
+    _is_closed = False
+
     @checked_except(*_OPTIONS)
     def __init__(
         self,
@@ -99,7 +101,6 @@ class Simulation:
         )
         self._core = self.scheduler.core
         self.evaluator = Evaluator(self._core)
-        self._is_closed = False
         try:
             self.add(*objects)
         except BaseException:
