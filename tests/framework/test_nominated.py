@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from attrs import define, field
 
+from schedframe import Simulation
 from schedframe.api import Pod
 from schedframe.framework import Code, CycleState, Framework, RowVerdicts, StateKey, Status, hookimpl
 from schedframe.state import NodeInfo, Rows
+from schedframe.testing import node, pod
 
 from ..state.build import make_pod
 from .fakes import REJECTED, FakeHandle, FakeNominator, framework_of, plugin, table_of
@@ -151,3 +153,30 @@ def test_without_nominations_every_node_is_asked_once() -> None:
     framework = framework_of(handle, A=plugin(filter=lambda self, node_info: seen.append(node_info.name)))
     framework.filter_rows(CycleState(), POD, handle.table.rows())
     assert seen == ["n0", "n1"]
+
+
+def test_a_value_that_cannot_be_cloned_is_a_fault_and_not_the_end() -> None:
+    """``clone()`` of a value in the cycle state is code of a plugin, too."""
+    key = StateKey[Any]("repository")
+
+    class Repository:
+        def clone(self, target: str) -> None:
+            """Take an argument, as it is no copy."""
+
+    class Reading:
+        @hookimpl
+        def pre_filter(self, state: CycleState) -> None:
+            state.write(key, Repository())
+
+        @hookimpl
+        def filter(self) -> None:
+            return None
+
+    urgent = {**pod("urgent"), "status": {"nominatedNodeName": "a"}}
+    with Simulation([node("a"), urgent], plugins=[Reading]) as simulation:
+        simulation.scheduler.sync()
+        report = simulation.cycle(pod("p"))
+        assert report.error is not None
+        assert report.error.startswith("cloning the cycle state: ")
+        (placed,) = simulation.schedule()
+        assert placed.node_name == "a"
