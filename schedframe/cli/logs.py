@@ -48,8 +48,10 @@ class _Formatter(logging.Formatter):
 
 
 def _quoted(value: Any) -> str:
+    """Return *value* as one word: readers split records at line breaks, and fields at blanks."""
     text = str(value)
-    return json.dumps(text) if " " in text or '"' in text or not text else text
+    is_word = text and text.isprintable() and " " not in text and '"' not in text
+    return text if is_word else json.dumps(text)
 
 
 def set_up(form: LogFormat, verbosity: int) -> None:

@@ -83,6 +83,21 @@ def test_a_line_of_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert "status bound=60 rate=2.0/s binding=0" in lines[0]
 
 
+@pytest.mark.parametrize("form", LogFormat)
+def test_a_record_is_one_line_whatever_its_fields_are(
+    form: LogFormat, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The message of an error may have line breaks, and no blank."""
+    set_up(form, 0)
+    why = "refused\n2026-01-31T12:00:00Z\tINFO\x1b[0m"
+    logging.getLogger("schedframe").info("failed", extra={"why": why, "pod": "default/a"})
+    (line,) = capsys.readouterr().err.splitlines()
+    if form is LogFormat.JSON:
+        assert json.loads(line)["why"] == why
+    else:
+        assert line.endswith(f"failed why={json.dumps(why)} pod=default/a")
+
+
 def test_bad_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "--leader-elect", "maybe"]) == 2
     config = tmp_path / "config.yaml"
