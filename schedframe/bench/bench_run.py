@@ -85,7 +85,7 @@ class BenchRun:
 
         def skip_backoff() -> bool:
             deadline = self.fixture.scheduler.next_deadline() if patience else None
-            if deadline is None or deadline - self.fixture.clock.now() > patience:
+            if deadline is None or deadline - self.fixture.clock() > patience:
                 return False
             if self.fixture.clock.skipped > end:
                 return False
@@ -104,11 +104,11 @@ class BenchRun:
 
         *next_batch* creates the pods of the next batch and returns their keys; its time counts.
         """
-        end = self.fixture.clock.now() + seconds
+        end = self.fixture.clock() + seconds
 
         def done() -> bool:
             if not self.tracker.awaited:
-                if self.fixture.clock.now() >= end:
+                if self.fixture.clock() >= end:
                     return True
                 self.tracker.await_pods(next_batch())
             return False
@@ -117,9 +117,9 @@ class BenchRun:
 
     def schedule_for(self, seconds: float) -> None:
         """Schedule until *seconds* of the scheduler's clock have passed."""
-        end = self.fixture.clock.now() + seconds
+        end = self.fixture.clock() + seconds
         self.start(Interference(seconds, Unit.SECONDS, _never))
-        self._wait_until(lambda: self.fixture.clock.now() >= end, "time to pass")
+        self._wait_until(lambda: self.fixture.clock() >= end, "time to pass")
 
     # ---- the loop ----------------------------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ class BenchRun:
             self.fixture.clock.skip_to(min(moments))
             return True
 
-        self.tracker.last_placed = self.fixture.clock.now()
+        self.tracker.last_placed = self.fixture.clock()
         self._drive(done, skip_idle_time)
 
     def _drive(self, done: Callable[[], bool] | None, skip_wait: Callable[[], bool]) -> None:
@@ -191,4 +191,4 @@ class BenchRun:
                 self._interferences.remove(each)
 
     def _position(self, unit: Unit) -> float:
-        return self.fixture.clock.now() if unit is Unit.SECONDS else len(self.measurement.attempts)
+        return self.fixture.clock() if unit is Unit.SECONDS else len(self.measurement.attempts)

@@ -63,7 +63,7 @@ class PodTracker:
             self.pending[new.key] = new
         elif self.pending.pop(new.key, None) is not None:
             self.awaited.discard(new.key)
-            self.last_placed = self.clock.now()
+            self.last_placed = self.clock()
             if self._is_measured(new):
                 self.measurement.placed += 1
 

@@ -71,7 +71,7 @@ class WorkloadRunner:
         Raises :class:`InputError` for definitions that make no sense.
         """
         clock, faults = SkippingClock(), []  # type: SkippingClock, list[str]
-        cluster = InMemoryCluster(clock=clock.now)
+        cluster = InMemoryCluster(clock=clock)
 
         def on_fault(status: Status, pod: Pod | None) -> None:
             faults.append(f"{status.plugin or 'scheduler'}: {status.message}")
@@ -84,7 +84,7 @@ class WorkloadRunner:
                 plugins=definition.plugins,
                 registry=definition.registry,
                 feature_gates=definition.feature_gates or None,
-                clock=clock.now,
+                clock=clock,
                 seed=self.seed,
                 score_all_nodes=definition.score_all_nodes,
                 wait_together=definition.wait_together,

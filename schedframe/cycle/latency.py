@@ -91,8 +91,12 @@ class Distribution:
 
 def _bucket_numbers(durations: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     """Return the bucket of each duration: bits of the float, because a logarithm takes ten times as long."""
-    clipped = np.minimum(np.maximum(durations, _SHORTEST), _LONGEST)
-    return (clipped.view(np.int64) >> _SHIFT) - _FIRST
+    numbers = durations.view(np.int64) >> _SHIFT
+    numbers -= _FIRST
+    # Bits of floats from 0 on are in the order of the floats, and those of negative ones are below.
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= _BUCKETS):
+        np.clip(numbers, 0, _BUCKETS - 1, out=numbers)
+    return numbers
 
 
 @define(eq=False)
@@ -184,13 +188,18 @@ class Histogram:
         self._count_in(durations)
 
     def _count_in(self, durations: npt.NDArray[np.float64]) -> None:
+        longest = float(durations.max())
         self._count += len(durations)
         self._total += float(durations.sum())
-        self._longest = max(self._longest, float(durations.max()))
+        self._longest = max(self._longest, longest)
         numbers = _bucket_numbers(durations)
-        self._buckets += np.bincount(numbers, minlength=_BUCKETS)
-        near = durations[self._has_edge[numbers]]
-        if len(near):
+        first = int(numbers.min())
+        numbers -= first
+        counts = np.bincount(numbers)
+        self._buckets[first : first + len(counts)] += counts
+        # Durations of one kind fill few buckets, in which there is seldom a bound.
+        if self._has_edge[first : first + len(counts)].any():
+            near = durations[self._has_edge[first:][numbers]]
             self._near_up_to += np.sort(near).searchsorted(self._edges, side="right")
 
     def _quantile(self, share: float) -> float:

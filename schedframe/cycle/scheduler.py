@@ -287,7 +287,8 @@ class Scheduler:
             record(self.recorder, core, framework, info, decision)
         attempt = Attempt(info, pod, framework, decision.state)
         if started is not None:
-            attempt.started, attempt.searched = started, perf_counter()
+            attempt.started = started
+            attempt.searched = perf_counter()
             if trace is not None:
                 attempt.trace = trace
         if decision.node_name is not None:

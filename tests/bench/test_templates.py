@@ -31,7 +31,7 @@ def run_operations(template: Template, size: Size) -> BenchRun:
     """Carry out the operations of *template*; return the run."""
     cluster, clock = InMemoryCluster(), SkippingClock()
     assert template.operations is not None
-    with Scheduler(cluster, plugins=template.plugins, clock=clock.now, seed=0) as scheduler:
+    with Scheduler(cluster, plugins=template.plugins, clock=clock, seed=0) as scheduler:
         bench = BenchRun(ClusterFixture(cluster, scheduler, clock, no_progress))
         for operation in template.operations(size):
             operation.run(bench)
@@ -122,9 +122,9 @@ def test_objects_are_those_of_scheduler_perf() -> None:
 
 def test_the_clock_skips_waits_and_never_goes_back() -> None:
     clock = SkippingClock()
-    later = clock.now() + 100.0
+    later = clock() + 100.0
     clock.skip_to(later)
-    assert clock.now() >= later
+    assert clock() >= later
     skipped = clock.skipped
     clock.skip_to(later - 50.0)
     assert 0 <= clock.skipped - skipped < 10_000

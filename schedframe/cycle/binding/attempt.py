@@ -43,8 +43,6 @@ class Attempt:
     """Moment of :class:`PausedBindings` at which the executor last got it."""
     unknown_outcomes: int = 0
     """How often the cluster did not say what became of the bind."""
-    bind_started: float = 0.0
-    """When the bind plugin was called; 0: it is counted elsewhere, see :class:`TimedBindingTask`."""
     ended: float = 0.0
     """When it had bound the pod."""
     trace: AttemptTrace | None = None

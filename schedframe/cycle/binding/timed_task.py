@@ -19,24 +19,13 @@ from .bind_task import BindingTask, Steps, drive
 
 @define(eq=False)
 class TimedBindingTask(BindingTask):
-    """Does what :class:`BindingTask` does; made by :func:`timing_with`, which adds ``run``.
-
-    The end of the call of the only bind plugin of a pod without pre_bind is the end of the attempt, and one
-    reading of the clock serves both. All other calls are counted by themselves.
-    """
+    """Does what :class:`BindingTask` does, and times each call; made by :func:`timing_with`."""
 
     meter: ClassVar[Meter]
 
-    def _raised(self, start: float, plugin: str, error: BaseException) -> Any:
-        """Return what follows from *error* of the only bind plugin."""
-        status = from_exception(plugin, "bind", error)
-        self._ended("bind", plugin, start, status)
-        return self._outcome(status)
-
-    def _answered_since(self, start: float, name: str, answer: Any) -> Steps:
-        status = yield from self._awaited_status(name, "bind", answer)
-        self._ended("bind", name, start, status)
-        return self._outcome_of_only(status)
+    @override
+    def run(self) -> Any:
+        return drive(self._steps())
 
     @override
     async def _call_on_loop(self, name: str, point: str, call: Callable[..., Any]) -> Status | None:
@@ -59,19 +48,20 @@ class TimedBindingTask(BindingTask):
         self.meter.binding_call_ended(self.attempt.framework, hook, plugin, ended - start, status)
 
 
-def timing_with(meter: Meter, *, at_once: bool) -> type[BindingTask]:
-    """Return the class of tasks that are counted by *meter*.
+@define(eq=False)
+class CountingBindingTask(TimedBindingTask):
+    """Counts the first attempt of a pod with one call where its bind ends: nothing is left for the core.
 
-    *at_once*: an attempt with one call is counted where its bind ends, and the core finds nothing left to
-    count. The meter is an attribute of the class, since one of each task would be set for every pod.
+    One reading of the clock ends both the call and the attempt.
     """
 
-    def run(self: TimedBindingTask) -> Any:
+    @override
+    def run(self) -> Any:
         # One function with what is counted: each call of a function more takes 0.2 % of the time of a pod.
         attempt = self.attempt
         framework, info = attempt.framework, attempt.info
         binders = framework.plan.bind
-        if len(binders) != 1 or attempt.pre_binders or attempt.binders:
+        if len(binders) != 1 or attempt.pre_binders or attempt.binders or info.attempts > 1:
             return drive(self._steps())
         call = binders[0].call
         start = perf_counter()
@@ -81,20 +71,27 @@ def timing_with(meter: Meter, *, at_once: bool) -> type[BindingTask]:
             return self._raised(start, binders[0].name, error)
         if answer is not None:
             return drive(self._answered_since(start, binders[0].name, answer))
-        if not at_once:
-            attempt.bind_started, attempt.ended = start, perf_counter()
-            return None
         kept = framework.bound_figures
-        kept += packed(
-            perf_counter(),
-            start,
-            attempt.searched,
-            attempt.started,
-            info.initial_attempt,
-            info.attempts,
-            info.flushed,
-        )
+        kept += packed(perf_counter(), start, attempt.searched, attempt.started, info.initial_attempt)
         attempt.started = 0.0
         return None
 
-    return type("TimedBindingTask", (TimedBindingTask,), {"__slots__": (), "meter": meter, "run": run})
+    def _raised(self, start: float, plugin: str, error: BaseException) -> Any:
+        """Return what follows from *error* of the only bind plugin."""
+        status = from_exception(plugin, "bind", error)
+        self._ended("bind", plugin, start, status)
+        return self._outcome(status)
+
+    def _answered_since(self, start: float, name: str, answer: Any) -> Steps:
+        status = yield from self._awaited_status(name, "bind", answer)
+        self._ended("bind", name, start, status)
+        return self._outcome_of_only(status)
+
+
+def timing_with(meter: Meter, *, at_once: bool) -> type[BindingTask]:
+    """Return the class of tasks that are counted by *meter*, *at_once* where that can be.
+
+    The meter is an attribute of the class, since one of each task would be set for every pod.
+    """
+    task = CountingBindingTask if at_once else TimedBindingTask
+    return type(task.__name__, (task,), {"__slots__": (), "meter": meter})

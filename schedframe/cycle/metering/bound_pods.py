@@ -1,4 +1,4 @@
-"""The pods that were bound: bytes are appended on the path of a pod, and counted together later.
+"""The pods that their first attempt bound: bytes on the path of a pod, counted together later.
 
 To append to a ``bytearray`` is one step for all threads, so that those of an executor may do it, too.
 """
@@ -9,33 +9,34 @@ from struct import Struct
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from attrs import define
 
 from ..latency import BATCH
 from .plugin_calls import RunHistogram
 from .profile_meter import ProfileMeter
 
-_FIGURES: Final = Struct("5d2i")
-packed: Final = _FIGURES.pack
-"""``packed(ended, bind_started, searched, started, entered, attempts, flushed)`` returns the figures of a pod
-that was bound: when it was bound, passed to bind (0: that is counted elsewhere), searched for and popped, and
-when it came, in seconds; its attempts, and whether the timeout caused the last one.
+_MOMENTS: Final = Struct("5d")
+packed: Final = _MOMENTS.pack
+"""``packed(ended, bind_started, searched, started, entered)`` returns the figures of a pod that its first
+attempt bound: when it was bound, passed to bind, searched for and popped, and when it came, in seconds.
 """
-_ROW: Final = np.dtype([("moments", np.float64, 5), ("attempts", np.intc), ("flushed", np.intc)])
-_KEPT: Final = 4 * BATCH * _FIGURES.size
-"""Bytes of figures that are counted together, 96 KiB: from 128 KiB on glibc maps fresh pages each time."""
+_KEPT: Final = 16 * BATCH * _MOMENTS.size
+"""Bytes kept before they are counted, 320 KiB: the code that counts them is in no cache by then."""
+_TOGETHER: Final = 4 * BATCH * _MOMENTS.size
+"""Bytes that are counted together, 80 KiB: from 128 KiB on glibc maps fresh pages each time."""
 
 
 @define(eq=False)
 class BoundPods:
-    """The pods that one framework bound."""
+    """The pods of one framework that their first attempt bound."""
 
     counts: ProfileMeter
     """Of its profile."""
     binds: RunHistogram
     """Successful calls of its only bind plugin."""
     figures: bytearray
-    """What is not counted yet, as :data:`packed` makes it. Any thread may append figures of a pod at once."""
+    """Of pods not counted yet, as :data:`packed` makes them. Any thread may append those of a pod at once."""
 
     def fold_if_full(self) -> None:
         """Count the figures that are kept if there are many. O(1) amortised."""
@@ -49,16 +50,15 @@ class BoundPods:
             size = len(figures)  # whole pods: the figures of a pod are appended at once
             if not size:
                 return
-            pods = np.frombuffer(figures[:size], _ROW)
+            taken = figures[:size]
             del figures[:size]
-            ended, bind_started, searched, started, entered = pods["moments"].T
-            counts.scheduled.add_all(ended - started)
-            counts.search.add_all(searched - started)
-            ages = np.maximum(ended - counts.offset - entered, 0)
-            # Without np.unique: its first call imports numpy.ma, which takes 10 ms.
-            for number in np.flatnonzero(np.bincount(pods["attempts"])).tolist():
-                counts.count_ages(ages[pods["attempts"] == number], number)
-            counts.after_flush += int(pods["flushed"].sum())
-            timed = bind_started > 0
-            if timed.any():
-                self.binds.add_all((ended - bind_started)[timed])
+            for start in range(0, size, _TOGETHER):
+                self._count(np.frombuffer(taken[start : start + _TOGETHER]).reshape(-1, 5).T)
+
+    def _count(self, moments: npt.NDArray[np.float64]) -> None:
+        counts = self.counts
+        ended, bind_started, searched, started, entered = moments
+        counts.scheduled.add_all(ended - started)
+        counts.search.add_all(searched - started)
+        counts.pods_bound_at_once(np.maximum(ended - counts.offset - entered, 0))
+        self.binds.add_all(ended - bind_started)

@@ -22,7 +22,7 @@ from ..latency import Histogram, Histograms
 from ..outcomes import AttemptResult
 from ..runtime.clock import Clock, SystemClock
 from . import catalogue
-from .bound_pods import BoundPods, packed
+from .bound_pods import BoundPods
 from .plugin_calls import POINT_OF_HOOK, SUCCESS
 from .profile_meter import ProfileMeter
 from .reloads import ReloadCounts
@@ -92,13 +92,12 @@ class Meter:
 
     def bound(self, attempt: Attempt) -> None:
         """Count an attempt that bound its pod, if its task did not."""
-        info, entered = attempt.info, attempt.info.initial_attempt
-        ended = attempt.ended or perf_counter()
-        assert entered is not None  # it was in the active pool
-        if self._offset is None:
-            entered = ended - (self.clock() - entered)
-        moments = (ended, attempt.bind_started, attempt.searched, attempt.started, entered)
-        attempt.framework.bound_figures.extend(packed(*moments, info.attempts, info.flushed))
+        info, ended = attempt.info, attempt.ended or perf_counter()
+        assert info.initial_attempt is not None  # it was in the active pool
+        counts = self.profiles[attempt.framework.profile_name]
+        counts.scheduled.add(ended - attempt.started)
+        counts.search.add(attempt.searched - attempt.started)
+        counts.pod_bound(self.clock() - info.initial_attempt, info.attempts, info.flushed)
 
     def binding_call_ended(
         self, framework: Framework, hook: str, plugin: str, seconds: float, status: Status | None

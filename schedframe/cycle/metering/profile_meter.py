@@ -70,7 +70,14 @@ class ProfileMeter:
             durations = self.points[point_label(point), status.code.label]
         durations.add(seconds)
 
-    def count_ages(self, ages: npt.NDArray[np.float64], attempts: int) -> None:
-        """Count pods that were bound in that number of attempts, with the time that each waited in all."""
-        self.attempts[attempts] += len(ages)
-        self.pod_seconds[str(attempts) if attempts < _MOST_ATTEMPTS else LAST_LABEL].add_all(ages)
+    def pod_bound(self, age: float, attempts: int, flushed: bool) -> None:
+        """Count a pod that was bound *age* seconds after it came, and whether the timeout caused that."""
+        self.pod_seconds[str(attempts) if attempts < _MOST_ATTEMPTS else LAST_LABEL].add(age)
+        with self.lock:
+            self.attempts[attempts] += 1
+            self.after_flush += flushed
+
+    def pods_bound_at_once(self, ages: npt.NDArray[np.float64]) -> None:
+        """Count pods that their first attempt bound, with the seconds since each came; under ``lock``."""
+        self.pod_seconds["1"].add_all(ages)
+        self.attempts[1] += len(ages)
