@@ -50,7 +50,7 @@ class HealthServer:
             writer.write(
                 f"HTTP/1.1 {code} {_REASONS[code]}\r\nContent-Type: text/plain; charset=utf-8\r\n"
                 f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
-                + body
+                + (b"" if method == "HEAD" else body)
             )
             await writer.drain()
         except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):

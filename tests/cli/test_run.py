@@ -6,11 +6,13 @@ import asyncio
 import json
 import logging
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -174,6 +176,11 @@ def test_probes() -> None:
         ]
         ready[0] = True
         assert ask("/readyz") == 200
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(b"HEAD /healthz HTTP/1.1\r\n\r\n")
+            answer = b"".join(iter(partial(connection.recv, 4096), b""))
+        assert b"Content-Length: 2\r\n" in answer
+        assert answer.endswith(b"\r\n\r\n"), "an answer to HEAD has no body"
         with pytest.raises(ClusterError, match="cannot be listened on"):
             HealthServer(port, loop, lambda: True).start()
     finally:
