@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
-from itertools import chain, repeat
+from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
@@ -57,15 +56,16 @@ class Inbox:
 
         *gap* returns after how many messages the next one is chosen, from 1 on.
         """
-
-        def until_chosen(_: None) -> Iterator[Callable[[Any], None]]:
-            return chain(repeat(method, gap() - 1), (instead,))
-
-        # Iterators of C: one step for each message, and several threads may take from them.
-        add, handlers = self._messages.append, chain.from_iterable(map(until_chosen, repeat(None)))
+        add, left = self._messages.append, gap()
 
         def post(argument: Any) -> None:
-            add((next(handlers), argument))
+            nonlocal left
+            left -= 1
+            if left <= 0:  # less if several threads post at once
+                left = gap()
+                add((instead, argument))
+            else:
+                add((method, argument))
             wake_up = self.wake_up
             if wake_up is not None:
                 wake_up()
