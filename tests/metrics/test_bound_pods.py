@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 
 import pytest
 from attrs import define
@@ -11,7 +12,9 @@ from attrs import define
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.bench.clock import SkippingClock
 from schedframe.cycle.latency import Distribution
-from schedframe.cycle.metering import bound_pods
+from schedframe.cycle.metering import bound_pods, catalogue
+from schedframe.cycle.metering.collect import _attempts
+from schedframe.cycle.metering.profile_meter import ProfileMeter
 from schedframe.metrics import MetricFamily, SchedulerMetrics
 from schedframe.testing import node, pod
 
@@ -81,6 +84,46 @@ def test_figures_do_not_pile_up_until_they_are_read(monkeypatch: pytest.MonkeyPa
     (attempts,) = _samples(metrics, "scheduling_attempt_duration_seconds").samples.values()
     assert isinstance(attempts, Distribution)
     assert attempts.count == 1000
+
+
+@pytest.mark.parametrize("together", [1, 2, 3, 4])
+def test_each_time_of_a_record_is_counted_where_it_belongs(
+    monkeypatch: pytest.MonkeyPatch, together: int
+) -> None:
+    monkeypatch.setattr(bound_pods, "_TOGETHER", together * bound_pods._MOMENTS.size)
+    counts = ProfileMeter(offset=100.0)
+    binds = counts.calls.counts.of("DefaultBinder", "Bind").runs_with("Success")
+    records = [bound_pods.packed(108.0 + i, 106.0, 103.0, 102.0, 1.0) for i in range(3)]
+    bound = bound_pods.BoundPods(counts, binds, bytearray(b"".join(records)))
+    bound.fold()
+    bound.fold()
+    age = counts.pod_seconds["1"]
+    totals = [each.distribution().total for each in (counts.scheduled, counts.search, binds, age)]
+    assert totals == [6.0 + 7 + 8, 3.0, 2.0 + 3 + 4, 7.0 + 8 + 9]
+    assert (counts.attempts, bound.figures) == ({1: 3}, b"")
+
+
+def test_metrics_are_read_while_pods_are_bound_in_more_and_more_attempts() -> None:
+    counts, ended = ProfileMeter(), threading.Event()
+
+    def bind() -> None:
+        for attempts in range(1, 20_000):
+            counts.pod_bound(0.0, attempts, flushed=False)
+        ended.set()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread = threading.Thread(target=bind)
+    thread.start()
+    try:
+        while not ended.is_set():
+            dict(_attempts({"default-scheduler": counts}))
+    finally:
+        thread.join()
+        sys.setswitchinterval(interval)
+    tries = dict(_attempts({"default-scheduler": counts}))[catalogue.POD_ATTEMPTS][()]
+    assert isinstance(tries, Distribution)
+    assert tries.count == 19_999
 
 
 def test_the_first_pods_that_are_counted_import_no_module() -> None:

@@ -53,7 +53,7 @@ class ProfileMeter:
     offset: float = 0.0
     """Seconds of ``perf_counter`` at 0 of the times at which pods came."""
     lock: Lock = field(factory=Lock, init=False)
-    """Held while figures of bound pods are counted."""
+    """Held while ``attempts`` and ``after_flush`` change or are copied."""
 
     def runs(self) -> Iterator[tuple[tuple[str, str], Histogram]]:
         """Yield the measured runs of extension points by point and status, which may come more than once."""
@@ -76,6 +76,11 @@ class ProfileMeter:
         with self.lock:
             self.attempts[attempts] += 1
             self.after_flush += flushed
+
+    def attempts_so_far(self) -> Counter[int]:
+        """Return a copy of ``attempts``, to which other threads may be adding."""
+        with self.lock:
+            return self.attempts.copy()
 
     def pods_bound_at_once(self, ages: npt.NDArray[np.float64]) -> None:
         """Count pods that their first attempt bound, with the seconds since each came; under ``lock``."""
