@@ -131,6 +131,11 @@ def compare(
     return done
 
 
+def default_templates(*, metrics: bool) -> list[str]:
+    """Return the templates that schedule pods; with *metrics* those that can count for metrics."""
+    return [name for name in SCHEDULING if not metrics or TEMPLATES[name].operations is not None]
+
+
 def main(arguments: Sequence[str]) -> int:
     """Print a row for each template and number of nodes, then the geometric means."""
     given = parse(arguments)
@@ -144,7 +149,7 @@ def main(arguments: Sequence[str]) -> int:
     ]
     print(HEADING, flush=True)
     comparisons = []
-    for template in given.template:
+    for template in given.template or default_templates(metrics=given.metrics):
         for nodes in given.nodes:
             options = ["--template", template, "--nodes", str(nodes), *sizes]
             comparison = Comparison(
@@ -167,7 +172,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("after", type=Path, help="directory of the changed checkout")
     add("--before-python", default=sys.executable, help="interpreter of BEFORE; default: this one")
     add("--after-python", default=sys.executable, help="interpreter of AFTER; default: this one")
-    add("--template", nargs="+", default=SCHEDULING, choices=SCHEDULING, metavar="NAME", help="default: all")
+    add("--template", nargs="+", choices=SCHEDULING, metavar="NAME", help="default: all")
     add("--nodes", type=int, nargs="+", default=[500, 5000], metavar="N", help="default: 500 5000")
     add("--rounds", type=int, default=5, metavar="N", help="runs of each checkout; default: 5")
     add("--init", type=int, metavar="N", help="running pods; default: as the template has it")
