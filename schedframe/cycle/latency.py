@@ -188,10 +188,9 @@ class Histogram:
         self._count_in(durations)
 
     def _count_in(self, durations: npt.NDArray[np.float64]) -> None:
-        longest = float(durations.max())
         self._count += len(durations)
         self._total += float(durations.sum())
-        self._longest = max(self._longest, longest)
+        self._longest = max(self._longest, float(durations.max()))
         numbers = _bucket_numbers(durations)
         first = int(numbers.min())
         numbers -= first

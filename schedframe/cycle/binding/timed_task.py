@@ -19,7 +19,7 @@ from .bind_task import BindingTask, Steps, drive
 
 @define(eq=False)
 class TimedBindingTask(BindingTask):
-    """Does what :class:`BindingTask` does, and times each call; made by :func:`timing_with`."""
+    """A :class:`BindingTask` that times each call of pre_bind and bind; the core counts the attempt."""
 
     meter: ClassVar[Meter]
 
@@ -50,9 +50,11 @@ class TimedBindingTask(BindingTask):
 
 @define(eq=False)
 class CountingBindingTask(TimedBindingTask):
-    """Counts the first attempt of a pod with one call where its bind ends: nothing is left for the core.
+    """A :class:`TimedBindingTask` that also counts the attempt, so that the core has nothing left to count.
 
-    One reading of the clock ends both the call and the attempt.
+    Only if it is the pod's first and consists of one call of the only bind plugin: one reading of the clock
+    then ends both. It sets ``attempt.started`` to 0, the sign for the core; with that left as it is the pod
+    would count twice.
     """
 
     @override
