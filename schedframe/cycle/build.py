@@ -15,9 +15,9 @@ from ..errors import ConfigError, PluginError
 from ..framework import EXTENDER, Extender, ExtenderVerb, Framework, Observer, Registry, Status, WaitingRoom
 from ..framework.extender import in_call_order
 from ..framework.faults import read_pre_enqueue
+from ..framework.hook_calls import Guard
 from ..framework.observing import Observers, build_framework
 from ..framework.passing import register_passed
-from ..framework.plan import Guard
 from ..queue import EVERYTHING, GroupQueue, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, GroupCache, NodeTable, ObjectStore
 from ..state.read_only_table import ReadOnlyInfoTable

@@ -22,6 +22,7 @@ from .binding.attempt import Attempt, BindingWork
 from .binding.delayed_nominations import DelayedNominations
 from .binding.paused import PausedBindings
 from .events import EventRecorder
+from .metering.gaps import MeasuredCycles
 from .metering.meter import Meter
 from .metering.plugin_calls import EveryCall
 from .outcomes import SchedulerObserver
@@ -93,12 +94,15 @@ class Core:
     """Makes what binds the pod of an attempt."""
     meter: Meter | None = None
     """Counts for metrics and statistics."""
+    cycles: MeasuredCycles = field(init=False)
+    """Those of the meter, if there is one."""
     tracing: AttemptTracer | None = None
     calls: dict[str, EveryCall] = field(factory=dict)
     """By scheduler name; empty unless every call of a plugin is timed."""
     writes: PodWriteQueue = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.cycles = MeasuredCycles() if self.meter is None else self.meter.cycles
         self.writes = PodWriteQueue(self)
         self.events = EventRecorder(self.cluster, self.clock)
         if isinstance(self.cache, GroupCache):

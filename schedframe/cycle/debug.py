@@ -7,7 +7,7 @@ from typing import Any
 from attrs import define
 
 from ..errors import PluginError
-from ..framework.plan import Call
+from ..framework.hook_calls import Call
 from ..state import NodeTable
 
 UNGUARDED = frozenset({"post_filter", "pre_bind", "bind"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from math import ceil
 from typing import Any, Final
@@ -139,6 +139,19 @@ class Histogram:
         new = self._new
         new.append(seconds)
         if len(new) >= BATCH:
+            self.fold_if_full()
+
+    @property
+    def later(self) -> Callable[[float], None]:
+        """What takes in one duration in a third of the time of :meth:`add`.
+
+        Its caller sees to it that :meth:`fold_if_full` is called now and then.
+        """
+        return self._new.append
+
+    def fold_if_full(self) -> None:
+        """Count the durations that are not counted yet if there are many. O(1) amortised."""
+        if len(self._new) >= BATCH:
             with self._lock:
                 self._fold()
 

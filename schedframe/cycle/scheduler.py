@@ -156,6 +156,8 @@ class Scheduler:
             except BaseException as error:
                 requeue_interrupted(core, framework, (info,), error)
                 raise
+        if core.meter is not None:
+            core.meter.measure_event()
         return None
 
     def run_until_idle(self) -> int:
@@ -273,11 +275,17 @@ class Scheduler:
         started = trace = None
         if self._timed:
             started = perf_counter()
+            cycles = core.cycles
+            cycles.left -= 1
+            if not cycles.left:
+                cycles.turn()
             if core.tracing is not None:
                 trace = core.tracing.begin(framework.profile_name, info, started)
         decision = core.search.decide(framework, pod)
+        attempt = Attempt(info, pod, framework, decision.state)
         if trace is not None:
             trace.search_ended()
+            attempt.trace = trace
         if core.extenders and decision.extenders and core.is_gone(pod):
             core.queue.done(info.uid)
             if trace is not None:
@@ -285,12 +293,9 @@ class Scheduler:
             return decision
         if self.recorder is not None:
             record(self.recorder, core, framework, info, decision)
-        attempt = Attempt(info, pod, framework, decision.state)
         if started is not None:
             attempt.started = started
             attempt.searched = perf_counter()
-            if trace is not None:
-                attempt.trace = trace
         if decision.node_name is not None:
             attempt.node_name, attempt.idle = decision.node_name, decision.idle
             place(core, attempt)

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from .._brief import brief_repr
 from ..framework import Status
-from ..framework.plan import Guard
+from ..framework.hook_calls import Guard
 from ..queue import QueuedPodInfo
 from .outcomes import AttemptResult
 

@@ -17,7 +17,7 @@ from .._brief import brief_repr
 from .._checked import checked
 from .._validators import optional_number
 from ..api import Pod
-from ..framework.plan import Call
+from ..framework.hook_calls import Call
 from ..framework.points import HOOK_ARGUMENTS
 
 logger = logging.getLogger("schedframe")

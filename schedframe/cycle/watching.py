@@ -7,7 +7,7 @@ from attrs import define, field
 from ..cluster import Subscription, WatchHandler
 from .core import Core
 from .handlers import EventHandlers
-from .metering.gaps import random_gap_of_events
+from .metering.sampled_events import SampledEvents
 
 
 @define(eq=False)
@@ -26,15 +26,20 @@ class Watching:
         """Follow the kinds that are not followed yet; their objects arrive in the inbox."""
         more = tuple(kind for kind in self.handlers.kinds if kind not in self._kinds)
         if self._handler is None:
-            inbox, handle, meter = self.core.inbox, self.handlers.on_event, self.core.meter
-            if meter is None:
-                self._handler = inbox.poster(handle)
-            else:
-                self._handler = inbox.sampling_poster(handle, meter.timed(handle), random_gap_of_events)
+            self._handler = self._poster()
         if more:
             self._subscriptions.append(self.core.cluster.watch(self._handler, more))
             self._kinds |= frozenset(more)
             self.begun = True
+
+    def _poster(self) -> WatchHandler:
+        inbox, handle, meter = self.core.inbox, self.handlers.on_event, self.core.meter
+        if meter is None:
+            return inbox.poster(handle)
+        sampled = meter.sampled_events = SampledEvents(handle, meter.timed(handle))
+        post, sampled.divert = inbox.diverting_poster(handle, sampled.handle)
+        sampled.begin()
+        return post
 
     def close(self) -> None:
         """Follow nothing any more. Safe to call twice."""

@@ -22,13 +22,14 @@ from .extender import (
 from .filtering import PreFilterOutcome
 from .framework import Framework, PermitOutcome
 from .handle import Handle, PluginsRunner
+from .hook_calls import Observer
 from .hookspecs import Comparable, Hookspecs, Scores
 from .markers import PROJECT, hookimpl, hookspec
 from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
 from .observing import PointObserver
 from .passing import Enabled, PluginsToPass
 from .placements import DEFERRED_EVICTIONS, GROUP_TRIAL, GroupPlacement, GroupPreemption, PodGroupInfo
-from .plan import Observer, Plan, compile_plan
+from .plan import Plan, compile_plan
 from .preemption import Candidate, Preemption, PreemptionEvaluator, pods_being_preempted
 from .protocols import (
     BindPlugin,

@@ -28,10 +28,12 @@ from .filtering import (
     run_pre_filter,
 )
 from .handle import Handle
+from .hook_calls import Guard, Observer, closed_on_error
 from .nominated import NominatedFilter
-from .plan import Guard, Observer, Plan, closed_on_error, compile_plan
+from .plan import Plan, compile_plan
+from .post_filter_answers import ENDS_POST_FILTER, post_filter_answer
 from .registry import Registry
-from .results import NominatingInfo, PostFilterResult
+from .results import PostFilterResult
 from .scoring import ScoreTable, run_pre_score, run_scores
 from .status import SUCCESS, Code, Status, message_of, new_status
 from .verdicts import Diagnosis, Verdicts
@@ -200,6 +202,14 @@ class Framework:
         """Run all filters with and without the pods nominated to the node; ``None`` if it passes both."""
         return self.nominated.run(state, pod, info)
 
+    def filter_nominated(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+        """As :meth:`run_filters_with_nominated_pods`, for the only node of a run of the extension point."""
+        return self.nominated.run(state, pod, info)
+
+    def filter_in_order(self, state: CycleState, pod: Pod, rows: Rows, wanted: int) -> tuple[Verdicts, int]:
+        """As :meth:`NominatedFilter.in_order`, nominated pods considered."""
+        return self.nominated.in_order(state, pod, rows, wanted)
+
     def row_local_key(self, state: CycleState, pod: Pod) -> Hashable | None:
         """Return what the filters read of *pod* if none of them reads other rows; else ``None``.
 
@@ -272,8 +282,8 @@ class Framework:
                 answer = entry.call(state, pod, diagnosis)
             except plugin_faults() as error:
                 return None, from_exception(entry.name, "post_filter", error)
-            found, status = _post_filter_answer(entry.name, answer)
-            if status.code in _ENDS_POST_FILTER:
+            found, status = post_filter_answer(entry.name, answer)
+            if status.code in ENDS_POST_FILTER:
                 return None if status.code is Code.ERROR else found, status
             if found is not None and found.nominates:
                 result = found
@@ -329,7 +339,7 @@ class Framework:
             flight = self.plan.pre_flight.get(entry.name)
             if flight is not None:
                 try:
-                    status = flight(state, pod, node_name)
+                    status = flight.call(state, pod, node_name)
                 except plugin_faults() as error:
                     return from_exception(entry.name, "pre_bind_pre_flight", error)
                 if isinstance(status, Status) and status.code is Code.SKIP:
@@ -370,29 +380,3 @@ def _simple(plugin: str, point: str, call: Any, *arguments: Any) -> Status | Non
     except plugin_faults() as error:
         return from_exception(plugin, point, error)
     return read_status(plugin, point, status, "None, a rejection or an error")
-
-
-def _post_filter_answer(plugin: str, answer: Any) -> tuple[PostFilterResult | None, Status]:
-    """Return the result and the status in an answer of post_filter; an invalid one is an error."""
-    if answer is None:
-        return None, Status(Code.UNSCHEDULABLE, plugin=plugin)
-    result, status = answer, None
-    if isinstance(answer, Status):
-        result, status = None, answer
-    elif isinstance(answer, tuple) and len(answer) == 2:
-        result, status = answer
-    if result is not None and not _is_post_filter_result(result):
-        return None, invalid_answer(plugin, "post_filter", answer, _POST_FILTER_ANSWER)
-    problem = read_status(plugin, "post_filter", status, _POST_FILTER_ANSWER)
-    return result, new_status(plugin=plugin) if problem is None else problem
-
-
-_ENDS_POST_FILTER = frozenset({Code.SUCCESS, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.ERROR})
-_POST_FILTER_ANSWER = "(PostFilterResult | None, Status)"
-
-
-def _is_post_filter_result(result: Any) -> bool:
-    if not isinstance(result, PostFilterResult):
-        return False
-    info = result.nominating_info
-    return info is None or (isinstance(info, NominatingInfo) and isinstance(info.node_name, str | None))

@@ -52,6 +52,27 @@ class NominatedFilter:
                     return status
         return run_filters(self.plan, state, pod, info, table)
 
+    def in_order(self, state: CycleState, pod: Pod, rows: Rows, wanted: int) -> tuple[Verdicts, int]:
+        """Call the filters for one row after another until *wanted* pass and one more, or one has an error.
+
+        Returns the verdicts of *rows*, and how many of these rows count as looked at: up to the one more.
+        """
+        table = self.handle.table
+        verdicts = Verdicts.passing_all(rows)
+        found = end = 0
+        for position, row in enumerate(rows.positions.tolist()):
+            status = self.run(state, pod, table.info(row))
+            if status is not None:
+                verdicts.reject(position, status)
+            elif found == wanted:
+                break
+            else:
+                found += 1
+            end = position + 1
+            if status is not None and not status.is_rejected:
+                break
+        return verdicts, end
+
     def trial(
         self, state: CycleState, pod: Pod, info: NodeInfo
     ) -> tuple[CycleState, Pod, NodeInfo] | Status | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
@@ -16,7 +16,7 @@ from .cycle_state import CycleState
 from .filtering import PreFilterOutcome
 from .framework import Framework, PermitOutcome
 from .handle import Handle
-from .plan import Guard, Observer
+from .hook_calls import Guard, Observer
 from .registry import Registry
 from .results import PostFilterResult
 from .scoring import ScoreTable
@@ -45,6 +45,15 @@ class PointTimer(Protocol):
 
     def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
         """As in :class:`PointObserver`."""
+        ...
+
+
+@runtime_checkable
+class SuccessTimer(PointTimer, Protocol):
+    """A timer that takes runs that succeed in fewer steps."""
+
+    def successes(self, point: str) -> Callable[[float], None]:
+        """Return what takes the seconds of runs of *point* that succeed."""
         ...
 
 
@@ -84,77 +93,100 @@ class Observers:
 
 @define(eq=False, repr=False)
 class ObservedFramework(Framework):
-    """A framework whose extension points are timed; decides as any other."""
+    """A framework whose extension points are timed; decides as any other.
+
+    It calls the methods of its base by name, since ``super()`` takes 0.1 % of the time of a pod.
+    """
 
     timer: PointTimer = field(kw_only=True)
+    _reserved: Callable[[float], None] = field(init=False)
+    """Takes the seconds of a reserve that succeeded: the only point that runs for each pod that is placed."""
 
-    def _ended(self, point: str, start: float, status: Status | None) -> None:
-        self.timer.point_ended(point, perf_counter() - start, status)
+    def __attrs_post_init__(self) -> None:
+        Framework.__attrs_post_init__(self)
+        self._reserved = _successes(self.timer, "reserve")
 
     @override
     def run_pre_filter(self, state: CycleState, pod: Pod, nodes: Rows | None = None) -> PreFilterOutcome:
         start = perf_counter()
-        outcome = super().run_pre_filter(state, pod, nodes)
-        self._ended("preFilter", start, outcome.status)
+        outcome = Framework.run_pre_filter(self, state, pod, nodes)
+        self.timer.point_ended("preFilter", perf_counter() - start, outcome.status)
         return outcome
 
     @override
     def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Verdicts:
         start = perf_counter()
-        verdicts = super().filter_rows(state, pod, rows)
-        self._ended("filter", start, None)
+        verdicts = Framework.filter_rows(self, state, pod, rows)
+        self.timer.point_ended("filter", perf_counter() - start, None)
         return verdicts
 
     @override
-    def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+    def filter_nominated(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
         start = perf_counter()
-        status = super().run_filters_with_nominated_pods(state, pod, info)
-        self._ended("filter", start, status)
+        status = Framework.filter_nominated(self, state, pod, info)
+        self.timer.point_ended("filter", perf_counter() - start, status)
         return status
+
+    @override
+    def filter_in_order(self, state: CycleState, pod: Pod, rows: Rows, wanted: int) -> tuple[Verdicts, int]:
+        start = perf_counter()
+        verdicts, end = Framework.filter_in_order(self, state, pod, rows, wanted)
+        self.timer.point_ended("filter", perf_counter() - start, None)
+        return verdicts, end
 
     @override
     def run_post_filter(
         self, state: CycleState, pod: Pod, diagnosis: Diagnosis
     ) -> tuple[PostFilterResult | None, Status]:
         start = perf_counter()
-        result, status = super().run_post_filter(state, pod, diagnosis)
-        self._ended("postFilter", start, status)
+        result, status = Framework.run_post_filter(self, state, pod, diagnosis)
+        self.timer.point_ended("postFilter", perf_counter() - start, status)
         return result, status
 
     @override
     def run_pre_score(self, state: CycleState, pod: Pod, rows: Rows) -> Status | None:
         start = perf_counter()
-        status = super().run_pre_score(state, pod, rows)
-        self._ended("preScore", start, status)
+        status = Framework.run_pre_score(self, state, pod, rows)
+        self.timer.point_ended("preScore", perf_counter() - start, status)
         return status
 
     @override
     def run_scores(self, state: CycleState, pod: Pod, rows: Rows) -> ScoreTable | Status:
         start = perf_counter()
-        scores = super().run_scores(state, pod, rows)
-        self._ended("score", start, scores if isinstance(scores, Status) else None)
+        scores = Framework.run_scores(self, state, pod, rows)
+        error = scores if isinstance(scores, Status) else None
+        self.timer.point_ended("score", perf_counter() - start, error)
         return scores
 
     @override
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         start = perf_counter()
-        status = super().run_reserve(state, pod, node_name)
-        self._ended("reserve", start, status)
+        status = Framework.run_reserve(self, state, pod, node_name)
+        if status is None:
+            self._reserved(perf_counter() - start)
+        else:
+            self.timer.point_ended("reserve", perf_counter() - start, status)
         return status
 
     @override
     def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> PermitOutcome:
         start = perf_counter()
-        outcome = super().run_permit(state, pod, node_name)
-        self._ended("permit", start, outcome.status)
+        outcome = Framework.run_permit(self, state, pod, node_name)
+        self.timer.point_ended("permit", perf_counter() - start, outcome.status)
         return outcome
 
     @override
     def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> list[Status]:
         start = perf_counter()
-        faults = super().run_post_bind(state, pod, node_name)
-        self._ended("postBind", start, faults[0] if faults else None)
+        faults = Framework.run_post_bind(self, state, pod, node_name)
+        self.timer.point_ended("postBind", perf_counter() - start, faults[0] if faults else None)
         return faults
+
+
+def _successes(timer: PointTimer, point: str) -> Callable[[float], None]:
+    if isinstance(timer, SuccessTimer):
+        return timer.successes(point)
+    return lambda seconds: timer.point_ended(point, seconds, None)
 
 
 def build_framework(

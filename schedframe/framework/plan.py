@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from time import perf_counter
-from typing import Any, Protocol
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import pluggy
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from .._brief import brief_repr
-from .._plugin_faults import plugin_faults
 from ..errors import PluginError
-from .adapter import adapt
 from .declarations import BoolDeclaration, declares
-from .hookspecs import Hookspecs
-from .markers import PROJECT
+from .hook_calls import Call, ForNodes, Guard, Observer, collected
 from .normalization import Normalization
-from .points import HOOK_ARGUMENTS, HOOKS, HOOKS_OF_POINT
-from .validation import check_plugin
+from .points import HOOKS, HOOKS_OF_POINT
 
-logger = logging.getLogger("schedframe")
-
-Call = Callable[..., Any]
+Run = tuple[str, tuple[str, ...]]
+"""The plugin that was called last, and the plugins that answered that they skip the pod, in any order."""
 
 
-class Observer(Protocol):
-    """Receives every plugin call. A plan that was compiled without an observer has no overhead for it.
-
-    A scheduler reports the first exception of an observer as a fault; none changes anything for a pod.
-    """
-
-    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        """*plugin* returned *result* at *point* (a hook's name) after *seconds*, or raised it."""
-        ...
-
-
-@brief_repr
-class Guard(Protocol):
-    """Wraps every hook of a plan that is compiled with guards."""
-
-    def guarded(self, call: Call, hook: str, plugin: str) -> Call:
-        """Return *call*, or a function that does the same and checks something."""
-        ...
+def _runs() -> dict[Run, int]:
+    return defaultdict(int)
 
 
 @brief_repr
@@ -68,6 +44,13 @@ class FilterEntry:
     """Returns which groups of rows pass."""
     prepare_filter: Call | None = None
     """Prepares the filter for a batch of pods as a function of a row number."""
+    for_nodes: ForNodes | None = None
+    """What to call in place of ``filter`` for each of many nodes, where that differs."""
+
+    def for_each_of(self, count: int) -> Call:
+        """Return what to call in place of ``filter`` for each of *count* nodes."""
+        assert self.filter is not None, "a plugin at filter has one form or the other"
+        return self.filter if self.for_nodes is None else self.for_nodes(count)
 
 
 @brief_repr
@@ -86,6 +69,13 @@ class ScoreEntry:
     """Scores the rows by group."""
     prepare_score: Call | None = None
     """Prepares the score for a batch of pods as a function of a row number."""
+    for_nodes: ForNodes | None = None
+    """What to call in place of ``score`` for each of many nodes, where that differs."""
+
+    def for_each_of(self, count: int) -> Call:
+        """Return what to call in place of ``score`` for each of *count* nodes."""
+        assert self.score is not None, "a plugin at score has one form or the other"
+        return self.score if self.for_nodes is None else self.for_nodes(count)
 
 
 @brief_repr
@@ -135,7 +125,8 @@ class Plan:
     placement_score: tuple[PlacementScoreEntry, ...] = ()
     placement_feasible: tuple[Entry, ...] = ()
     post_filter_group: tuple[Entry, ...] = ()
-    pre_flight: Mapping[str, Call] = {}
+    pre_flight: Mapping[str, Entry] = {}
+    """Plugin → its pre_bind_pre_flight."""
     pre_bind: tuple[Entry, ...] = ()
     pre_binds_at_once: frozenset[str] = frozenset()
     """Names of the pre_bind plugins that declare (``pre_bind_returns_at_once = True``) to need no thread."""
@@ -154,6 +145,45 @@ class Plan:
     """Plugin → what its skips depend on."""
     signatures: tuple[tuple[str, Call | None], ...] = ()
     """The plugins at pre_filter, filter, pre_score or score with their pod_signature, if they have one."""
+    runs: PointRuns | None = None
+    """Counts the runs of pre_filter and pre_score, if they are to be counted."""
+
+
+@brief_repr
+@define(eq=False)
+class PointRuns:
+    """Which calls of pre_filter and pre_score a plan made, for metrics.
+
+    How often each point ran in which way: to count a run takes a third of the time of counting its calls.
+    """
+
+    pre_filter: dict[Run, int] = field(factory=_runs)
+    pre_score: dict[Run, int] = field(factory=_runs)
+    parts: list[tuple[Plan, PointRuns]] = field(factory=list)
+    """Plans with some of the plugins, which count their own runs."""
+
+    def of_part(self, plan: Plan) -> None:
+        """Let *plan* count its own runs: it has some of the plugins."""
+        plan.runs = PointRuns()
+        self.parts.append((plan, plan.runs))
+
+    def calls(self, plan: Plan) -> Counter[tuple[str, str]]:
+        """Return the calls so far that did not skip, by plugin and hook; *plan* made them. Any thread."""
+        found = Counter[tuple[str, str]]()
+        points = (
+            ("pre_filter", self.pre_filter, plan.pre_filter),
+            ("pre_score", self.pre_score, plan.pre_score),
+        )
+        for hook, runs, entries in points:
+            for (last, skipped), count in list(runs.items()):
+                for entry in entries:
+                    if entry.name not in skipped:
+                        found[entry.name, hook] += count
+                    if entry.name == last:
+                        break
+        for part, of_part in list(self.parts):
+            found += of_part.calls(part)
+        return found
 
 
 @define(eq=False)
@@ -162,6 +192,7 @@ class _Compiler:
     enabled: Mapping[str, Sequence[tuple[str, int]]]
     observer: Observer | None
     implementations: dict[tuple[str, str], Call]
+    for_nodes: dict[tuple[str, str], ForNodes]
 
     def call(self, hook: str, plugin: str) -> Call | None:
         return self.implementations.get((plugin, hook))
@@ -192,7 +223,7 @@ def compile_plan(
     in *enabled* that have no instance are left out: plugins that are known but not installed. Raises
     :class:`PluginError` for a plugin that breaks the contract, and unless exactly one plugin sorts the queue.
     """
-    compiler = _Compiler(plugins, enabled, observer, _implementations(plugins, observer, guards))
+    compiler = _Compiler(plugins, enabled, observer, *collected(plugins, observer, guards))
     entries = compiler.entries
     key, less = _queue_sort(compiler)
     return Plan(
@@ -211,7 +242,7 @@ def compile_plan(
         unreserve=entries("reserve", "unreserve")[::-1],
         permit=entries("permit", "permit"),
         **_of_groups(compiler),
-        pre_flight={entry.name: entry.call for entry in entries("preBind", "pre_bind_pre_flight")},
+        pre_flight={entry.name: entry for entry in entries("preBind", "pre_bind_pre_flight")},
         pre_bind=(pre_binders := entries("preBind", "pre_bind")),
         pre_binds_at_once=_that_declare("pre_bind_returns_at_once", plugins, pre_binders),
         bind=(binders := entries("bind", "bind")),
@@ -236,74 +267,6 @@ def _signatures(compiler: _Compiler) -> tuple[tuple[str, Call | None], ...]:
     enabled = {name for point in HOOKS["pod_signature"].spec.points for name in compiler.names(point)}
     names = [name for name in compiler.plugins if name in enabled]
     return tuple((name, compiler.call("pod_signature", name)) for name in names)
-
-
-class _HookManager(pluggy.PluginManager):
-    """Looks for no hooks among special methods: two thirds of what a class has, and most of the time."""
-
-    def parse_hookimpl_opts(self, plugin: Any, name: str) -> pluggy.HookimplOpts | None:
-        return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
-
-
-def _implementations(
-    plugins: Mapping[str, Any], observer: Observer | None, guards: Sequence[Guard]
-) -> dict[tuple[str, str], Call]:
-    """Let pluggy validate and collect the hooks; (plugin, hook) → adapted call."""
-    manager = _HookManager(PROJECT)
-    manager.add_hookspecs(Hookspecs)
-    for name, plugin in plugins.items():
-        check_plugin(name, plugin)
-        try:
-            manager.register(plugin, name)
-        except (ValueError, pluggy.PluginValidationError) as error:
-            raise PluginError(f"plugin {name} cannot be registered: {error}") from error
-    calls: dict[tuple[str, str], Call] = {}
-    for hook, specified in HOOK_ARGUMENTS.items():
-        for implementation in getattr(manager.hook, hook).get_hookimpls():
-            named = tuple(implementation.argnames) + tuple(implementation.kwargnames)
-            call = adapt(implementation.function, named, specified)
-            for guard in guards:
-                call = guard.guarded(call, hook, implementation.plugin_name)
-            if observer is not None:
-                call = _observed(call, hook, implementation.plugin_name, observer)
-            calls[implementation.plugin_name, hook] = call
-    return calls
-
-
-@contextmanager
-def closed_on_error(plugins: Mapping[str, Any]) -> Iterator[None]:
-    """Close *plugins* if an error leaves the block: no framework that could do it was made of them."""
-    try:
-        yield
-    except BaseException:
-        for name, plugin in plugins.items():
-            try:
-                calls = _implementations({name: plugin}, None, ())
-            except PluginError:
-                continue  # it breaks the contract, so it is not known to have the hook
-            try:
-                calls.get((name, "close"), _nothing)()
-            except plugin_faults():
-                logger.exception("plugin %s failed at close", name)
-        raise
-
-
-def _nothing() -> None:
-    """Stand in for a hook that a plugin does not have."""
-
-
-def _observed(call: Call, hook: str, plugin: str, observer: Observer) -> Call:
-    def observed(*arguments: Any) -> Any:
-        start = perf_counter()
-        try:
-            result = call(*arguments)
-        except plugin_faults() as error:
-            observer.plugin_called(hook, plugin, perf_counter() - start, error)
-            raise
-        observer.plugin_called(hook, plugin, perf_counter() - start, result)
-        return result
-
-    return observed
 
 
 def _queue_sort(compiler: _Compiler) -> tuple[Call | None, Call | None]:
@@ -332,7 +295,11 @@ def _pod_hooks(compiler: _Compiler) -> tuple[PodHooks, ...]:
 
 def _filters(compiler: _Compiler) -> tuple[FilterEntry, ...]:
     entries = (
-        FilterEntry(name, **{hook: compiler.call(hook, name) for hook in HOOKS_OF_POINT["filter"]})
+        FilterEntry(
+            name,
+            for_nodes=compiler.for_nodes.get((name, "filter")),
+            **{hook: compiler.call(hook, name) for hook in HOOKS_OF_POINT["filter"]},
+        )
         for name in compiler.names("filter")
     )
     return tuple(entry for entry in entries if entry.filter is not None or entry.filter_rows is not None)
@@ -346,6 +313,7 @@ def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
             weight,
             normalize=_normalize(compiler, name),
             normalization=getattr(compiler.plugins[name], "normalization", None),
+            for_nodes=compiler.for_nodes.get((name, "score")),
             **{hook: compiler.call(hook, name) for hook in forms},
         )
         for name, weight in compiler.enabled.get("score", ())

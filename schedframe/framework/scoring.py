@@ -66,19 +66,24 @@ class ScoreTable:
 
 def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status | None:
     """Run the pre_score plugins in order; an error or ``None``."""
-    for entry in plan.pre_score:
-        try:
-            status = entry.call(state, pod, rows)
-        except plugin_faults() as error:
-            return from_exception(entry.name, "pre_score", error)
-        if status is None:
-            continue
-        if isinstance(status, Status) and status.code is Code.SKIP:
-            state.skip_score_plugins.add(entry.name)
-            continue
-        problem = read_status(entry.name, "pre_score", status, "None or a Status", _ANY_CODE)
-        if problem is not None:
-            return as_error(entry.name, "pre_score", problem)
+    entry = None
+    try:
+        for entry in plan.pre_score:
+            try:
+                status = entry.call(state, pod, rows)
+            except plugin_faults() as error:
+                return from_exception(entry.name, "pre_score", error)
+            if status is None:
+                continue
+            if isinstance(status, Status) and status.code is Code.SKIP:
+                state.skip_score_plugins.add(entry.name)
+                continue
+            problem = read_status(entry.name, "pre_score", status, "None or a Status", _ANY_CODE)
+            if problem is not None:
+                return as_error(entry.name, "pre_score", problem)
+    finally:
+        if plan.runs is not None and entry is not None:
+            plan.runs.pre_score[entry.name, tuple(state.skip_score_plugins)] += 1
     return None
 
 
@@ -120,8 +125,7 @@ def run_score(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Sco
         if entry.score_rows is not None:
             answer = entry.score_rows(state, pod, rows)
         else:
-            assert entry.score is not None
-            score = entry.score
+            score = entry.for_each_of(len(rows))
             given = [score(state, pod, info) for info in rows]
             if set(map(type, given)) != _INT:
                 given = [_integer(entry.name, each) for each in given]

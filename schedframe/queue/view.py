@@ -52,7 +52,7 @@ class QueueView:
         less = None if options.less is None else less_order(options.less)
         sort_key = keyed_order(options.sort_key or by_priority) if less is None else None
         counts = options.counts
-        make_pools = self._POOLS if counts is None else counting(self._POOLS, counts.incoming)
+        make_pools = self._POOLS if counts is None else counting(self._POOLS, counts)
         return make_pools(
             Gates(options.profiles, options.on_fault),
             self._hints,
@@ -144,7 +144,7 @@ def hint_table(options: QueueOptions) -> HintTable:
     """Return the hints of all profiles."""
     if options.counts is None:
         return HintTable(options.profiles, options.on_fault)
-    return TimingHints(options.profiles, options.on_fault, options.counts.hint_ended)
+    return TimingHints(options.profiles, options.on_fault, options.counts.hint_timer)
 
 
 def standing(info: QueuedPodInfo) -> QueuedPodInfo:

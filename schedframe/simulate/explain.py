@@ -11,7 +11,7 @@ from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import CycleState, Framework, Status
-from ..framework.plan import Call
+from ..framework.hook_calls import Call
 from ..state import NodeInfo
 
 

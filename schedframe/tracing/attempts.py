@@ -15,7 +15,7 @@ from ..api import Pod
 from ..cycle.outcomes import AttemptResult
 from ..cycle.tracing import AttemptEnd, AttemptTrace, AttemptTracer
 from ..framework import Code, Status
-from ..framework.plan import Call
+from ..framework.hook_calls import Call
 from ..queue import QueuedPodInfo
 
 _SEARCH: Final = {

@@ -76,19 +76,16 @@ def test_taking_the_wake_up_away_while_others_put_is_safe() -> None:
     assert not inbox
 
 
-def test_some_messages_of_a_poster_are_handled_in_another_way() -> None:
-    inbox, plain, chosen = Inbox(), list[int](), list[int]()
-    post = inbox.sampling_poster(plain.append, chosen.append, lambda: 3)
-    for number in range(1, 8):
-        post(number)
-    inbox.put(plain.append, 100)  # of another origin: it does not count
-    inbox.drain()
-    found: list[int] = []
+def test_messages_of_a_poster_are_diverted_from_one_moment_to_another() -> None:
+    inbox, plain, other, found = Inbox(), list[int](), list[int](), list[int]()
+    post, divert = inbox.diverting_poster(plain.append, other.append)
     inbox.wake_up = lambda: found.append(len(inbox))
-    for number in range(8, 11):
-        post(number)
+    for diverted in (None, True, True, False, True, False):
+        if diverted is not None:
+            divert(diverted)
+        post(len(found))
     inbox.drain()
-    assert (plain, chosen, found) == ([1, 2, 4, 5, 7, 100, 8, 10], [3, 6, 9], [1, 2, 3])
+    assert (plain, other, found) == ([0, 3, 5], [1, 2, 4], [1, 2, 3, 4, 5, 6])
 
 
 def _ignore(message: object) -> None:

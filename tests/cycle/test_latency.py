@@ -11,7 +11,7 @@ from bisect import bisect_left
 import numpy as np
 import pytest
 
-from schedframe.cycle.latency import Distribution, Histogram, Histograms
+from schedframe.cycle.latency import BATCH, Distribution, Histogram, Histograms
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -104,3 +104,20 @@ def test_durations_added_at_once_join_those_added_before() -> None:
     assert both.distribution() == Distribution(bounds, (2, 1, 1), pytest.approx(1.35))  # type: ignore[arg-type]  # it is only compared
     total = Histogram.total([both, both])
     assert (total.latency().count, total.latency().max) == (8, 0.7)
+
+
+def test_durations_taken_later_count_when_there_are_many_or_somebody_reads() -> None:
+    histogram = Histogram((1.0,))
+    assert not histogram
+    for seconds in (0.5, 2.0):
+        histogram.later(seconds)
+    assert histogram
+    assert histogram.distribution() == Distribution((1.0,), (1, 1), 2.5)
+    for _ in range(BATCH - 1):
+        histogram.later(3.0)
+    histogram.fold_if_full()
+    assert len(histogram._new) == BATCH - 1
+    histogram.later(3.0)
+    histogram.fold_if_full()
+    assert not histogram._new
+    assert histogram.distribution().counts == (1, BATCH + 1)

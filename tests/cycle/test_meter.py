@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schedframe.cycle.metering import meter
+from schedframe.cycle.metering.gaps import MeasuredCycles
 from schedframe.cycle.metering.meter import Meter
 from schedframe.cycle.metering.profile_meter import ProfileMeter
 from schedframe.cycle.runtime.clock import VirtualClock
@@ -13,8 +14,8 @@ from schedframe.cycle.runtime.clock import VirtualClock
 def test_the_histograms_of_a_profile_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[ProfileMeter] = []
 
-    def counted(offset: float) -> ProfileMeter:
-        made.append(ProfileMeter(offset=offset))
+    def counted(cycles: MeasuredCycles, offset: float) -> ProfileMeter:
+        made.append(ProfileMeter(cycles, offset=offset))
         return made[-1]
 
     monkeypatch.setattr(meter, "ProfileMeter", counted)

@@ -106,7 +106,7 @@ def test_every_hook_finds_its_place(hook: str) -> None:
         "prepare_filter": lambda: plan.filter[0].prepare_filter,
         **{each: partial(getattr, plan.score[0], each) for each in _SCORES if plan.score},
         "normalize_scores": lambda: plan.score[0].normalize,
-        "pre_bind_pre_flight": lambda: plan.pre_flight["P"],
+        "pre_bind_pre_flight": lambda: plan.pre_flight["P"].call,
         "explain": lambda: plan.explain["P"],
         "explain_pod": lambda: plan.explain_pod["P"],
         "skip_reads": lambda: plan.skip_reads["P"],

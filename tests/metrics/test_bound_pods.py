@@ -14,6 +14,7 @@ from schedframe.bench.clock import SkippingClock
 from schedframe.cycle.latency import Distribution
 from schedframe.cycle.metering import bound_pods, catalogue
 from schedframe.cycle.metering.collect import _attempts
+from schedframe.cycle.metering.gaps import MeasuredCycles
 from schedframe.cycle.metering.profile_meter import ProfileMeter
 from schedframe.metrics import MetricFamily, SchedulerMetrics
 from schedframe.testing import node, pod
@@ -91,7 +92,7 @@ def test_each_time_of_a_record_is_counted_where_it_belongs(
     monkeypatch: pytest.MonkeyPatch, together: int
 ) -> None:
     monkeypatch.setattr(bound_pods, "_TOGETHER", together * bound_pods._MOMENTS.size)
-    counts = ProfileMeter(offset=100.0)
+    counts = ProfileMeter(MeasuredCycles(), offset=100.0)
     binds = counts.calls.counts.of("DefaultBinder", "Bind").runs_with("Success")
     records = [bound_pods.packed(108.0 + i, 106.0, 103.0, 102.0, 1.0) for i in range(3)]
     bound = bound_pods.BoundPods(counts, binds, bytearray(b"".join(records)))
@@ -104,7 +105,7 @@ def test_each_time_of_a_record_is_counted_where_it_belongs(
 
 
 def test_metrics_are_read_while_pods_are_bound_in_more_and_more_attempts() -> None:
-    counts, ended = ProfileMeter(), threading.Event()
+    counts, ended = ProfileMeter(MeasuredCycles()), threading.Event()
 
     def bind() -> None:
         for attempts in range(1, 20_000):
@@ -132,8 +133,9 @@ def test_the_first_pods_that_are_counted_import_no_module() -> None:
         import sys
         import numpy as np
         from schedframe.cycle.metering.bound_pods import BoundPods, packed
+        from schedframe.cycle.metering.gaps import MeasuredCycles
         from schedframe.cycle.metering.profile_meter import ProfileMeter
-        counts = ProfileMeter()
+        counts = ProfileMeter(MeasuredCycles())
         figures = bytearray(packed(4.0, 3.0, 2.0, 1.0, 0.5) * 3)
         series = counts.calls.counts.of("DefaultBinder", "Bind")
         bound = BoundPods(counts, series.runs_with("Success"), figures)

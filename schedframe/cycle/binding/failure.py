@@ -92,14 +92,20 @@ def requeue_interrupted(
 
 
 def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | Rejection | None) -> None:
-    if diagnosis is not None:
+    rejected = status.is_rejected
+    if diagnosis is None:
+        plugins = {status.plugin} if rejected and status.plugin else set()
+    elif diagnosis.pending_plugins:
         plugins = diagnosis.unschedulable_plugins | diagnosis.pending_plugins
     else:
-        plugins = {status.plugin} if status.is_rejected and status.plugin else set()
-    result = AttemptResult.UNSCHEDULABLE if status.is_rejected else AttemptResult.ERROR
-    rejected_by = tuple(sorted(plugins))
+        plugins = diagnosis.unschedulable_plugins
     if core.meter is not None:
-        core.meter.failed(attempt, result, rejected_by)
+        core.meter.failed(attempt, rejected, plugins)
+        if not core.observers and attempt.trace is None:
+            attempt.started = 0.0  # as observe() does
+            return
+    result = AttemptResult.UNSCHEDULABLE if rejected else AttemptResult.ERROR
+    rejected_by = tuple(sorted(plugins))
     observe(core, attempt, result, rejected_by)
     if attempt.trace is not None:
         text = _message(status, diagnosis)

@@ -80,7 +80,7 @@ POINT_SECONDS = _histogram(
 )
 CALL_SECONDS = _histogram(
     "plugin_execution_duration_seconds",
-    "Seconds of one call of a plugin; about one call in ten is measured.",
+    "Seconds of one call of a plugin, in about one scheduling cycle of ten.",
     _CALL,
     "plugin",
     "extension_point",
@@ -88,7 +88,8 @@ CALL_SECONDS = _histogram(
 )
 EVALUATIONS = _counter(
     "plugin_evaluation_total",
-    "Calls of a plugin at PreFilter, Filter, PreScore and Score; a call for many nodes counts once.",
+    "Calls of a plugin at PreFilter, Filter, PreScore and Score that did not skip the pod; "
+    "a call for many nodes counts once.",
     "plugin",
     "extension_point",
     "profile",

@@ -23,8 +23,6 @@ _QUEUE_OF: Mapping[Pool, str] = {
     Pool.GATED: "gated",
 }
 _Samples = dict[tuple[str, ...], MetricValue]
-_COUNTED_POINTS = ("PreFilter", "Filter", "PreScore", "Score")
-"""Extension points whose calls are counted as evaluations."""
 
 
 def collect(core: Core, meter: Meter) -> list[MetricFamily]:
@@ -86,8 +84,8 @@ def _plugins(profiles: Mapping[str, ProfileMeter]) -> Iterator[tuple[Metric, _Sa
         for (plugin, point), series in list(profile.calls.counts.series.items()):
             for status, value in _distributions(series.durations).items():
                 _add(calls, {(plugin, point, *status): value})
-            if point in _COUNTED_POINTS and series.calls:
-                evaluations[plugin, point, name] = series.calls
+        for (plugin, point), count in profile.calls.evaluations().items():
+            evaluations[plugin, point, name] = count
     yield catalogue.POINT_SECONDS, points
     yield catalogue.CALL_SECONDS, calls
     yield catalogue.EVALUATIONS, evaluations

@@ -6,7 +6,7 @@ age of a pod and its wait in permit are of the scheduler's clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from time import perf_counter
 from typing import Final
 
@@ -19,13 +19,15 @@ from ...queue import EventResource, resource_of
 from ...queue.counting import QueueCounts
 from ..binding.attempt import Attempt
 from ..latency import Histogram, Histograms
-from ..outcomes import AttemptResult
 from ..runtime.clock import Clock, SystemClock
 from . import catalogue
 from .bound_pods import BoundPods
+from .exchanges import Exchange
+from .gaps import MeasuredCycles
 from .plugin_calls import POINT_OF_HOOK, SUCCESS
 from .profile_meter import ProfileMeter
 from .reloads import ReloadCounts
+from .sampled_events import SampledEvents
 
 _ACTIONS: Final = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
 
@@ -37,6 +39,9 @@ class Meter:
     clock: Clock
     since: float = field(init=False)
     """When counting began, in seconds of the scheduler's clock."""
+    cycles: MeasuredCycles = field(factory=MeasuredCycles)
+    sampled_events: SampledEvents | None = None
+    """Chooses the events that are measured; set when the cluster is followed."""
     profiles: dict[str, ProfileMeter] = field(factory=dict)
     """By scheduler name."""
     queue: QueueCounts = field(init=False)
@@ -54,36 +59,54 @@ class Meter:
     group_searches: Histogram = field(factory=lambda: Histogram(catalogue.GROUP_SEARCH_SECONDS.bounds))
     reloads: ReloadCounts = field(factory=ReloadCounts)
     _bound: dict[Framework, BoundPods] = field(factory=dict)
+    _exchanges: dict[Framework, tuple[Exchange, ...]] = field(factory=dict)
     _offset: float | None = field(init=False)
     """Seconds of ``perf_counter`` at 0 of the scheduler's clock, if the machine moves both; else ``None``."""
 
     def __attrs_post_init__(self) -> None:
         self.since = self.clock()
+        self.cycles.turned = self._turned
         self._offset = perf_counter() - self.since if isinstance(self.clock, SystemClock) else None
-        self.queue = QueueCounts(self._hint_ended)
+        self.queue = QueueCounts(self._hint_timer)
 
     def of_profile(self, profile: str) -> ProfileMeter:
         """Return the counts of that profile."""
         counts = self.profiles.get(profile)
         if counts is None:  # setdefault alone would make the histograms of a profile at each call
-            counts = self.profiles.setdefault(profile, ProfileMeter(offset=self._offset or 0.0))
+            counts = self.profiles.setdefault(profile, ProfileMeter(self.cycles, offset=self._offset or 0.0))
         return counts
 
     def add_framework(self, framework: Framework) -> None:
         """Count the attempts that *framework* makes from now on."""
-        counts = self.of_profile(framework.profile_name)
-        binder = next(iter(framework.plan.bind), None)
+        counts, plan = self.of_profile(framework.profile_name), framework.plan
+        self._exchanges[framework] = counts.calls.watch(plan)
+        binder = next(iter(plan.bind), None)
         series = counts.calls.counts.of("" if binder is None else binder.name, POINT_OF_HOOK["bind"])
         self._bound[framework] = BoundPods(counts, series.runs_with(SUCCESS), framework.bound_figures)
 
     def remove_framework(self, framework: Framework) -> None:
         """Forget a framework that makes no attempt any more; what it did stays counted."""
+        for exchange in self._exchanges.pop(framework, ()):
+            exchange.use(measured=False)
+        self.of_profile(framework.profile_name).calls.forget(framework.plan)
         bound = self._bound.pop(framework, None)
         if bound is not None:
             bound.fold()
 
-    def _hint_ended(self, plugin: str, event: str, answer: str, seconds: float) -> None:
-        self.hints[plugin, event, answer].add(seconds)
+    def _turned(self, measured: bool) -> None:
+        for each in list(self._exchanges.values()):
+            for exchange in each:
+                exchange.use(measured=measured)
+        if measured:
+            self.measure_event()
+
+    def measure_event(self) -> None:
+        """Measure the next event; called now and then, and when there is no pod to schedule."""
+        if self.sampled_events is not None:
+            self.sampled_events.begin()
+
+    def _hint_timer(self, plugin: str, event: str, answer: str) -> Callable[[float], None]:
+        return self.hints[plugin, event, answer].later
 
     @property
     def counts_in_threads(self) -> bool:
@@ -106,13 +129,13 @@ class Meter:
         series = self.of_profile(framework.profile_name).calls.counts.of(plugin, POINT_OF_HOOK[hook])
         series.runs_with(SUCCESS if status is None else status.code.label).add(seconds)
 
-    def failed(self, attempt: Attempt, result: AttemptResult, rejected_by: tuple[str, ...]) -> None:
-        """Count an attempt that did not bind its pod, and the plugins that rejected it."""
-        counts = self.profiles[attempt.framework.profile_name]
-        counts.search.add(attempt.searched - attempt.started)
-        durations = counts.unschedulable if result is AttemptResult.UNSCHEDULABLE else counts.failed
-        durations.add(perf_counter() - attempt.started)
-        counts.rejections.update(rejected_by)
+    def failed(self, attempt: Attempt, rejected: bool, plugins: Set[str]) -> None:
+        """Count an attempt that did not bind its pod; *plugins* rejected it, if it was *rejected*."""
+        counts, started = self.profiles[attempt.framework.profile.scheduler_name], attempt.started
+        counts.searched(attempt.searched - started)
+        (counts.rejected if rejected else counts.failed.add)(perf_counter() - started)
+        for plugin in plugins:
+            counts.rejections[plugin] += 1
 
     def group_ended(self, framework: Framework, result: str, seconds: float) -> None:
         """Count an attempt for a pod group."""
@@ -122,6 +145,14 @@ class Meter:
         """Count all pods that were bound so far. Any thread."""
         for bound in list(self._bound.values()):
             bound.fold()
+
+    def _fold_if_full(self) -> None:
+        for bound in list(self._bound.values()):
+            bound.fold_if_full()
+        for profile in list(self.profiles.values()):
+            profile.fold_if_full()
+        for durations in list(self.hints.values()):
+            durations.fold_if_full()
 
     def permit_ended(self, status: Status | None, seconds: float) -> None:
         """Count a wait in permit; ``None``: the pod was allowed."""
@@ -134,7 +165,9 @@ class Meter:
     def post_filter_ended(self, result: PostFilterResult | None) -> None:
         """Count a run of post_filter, and its victims if it was a preemption that found some."""
         self.preemption_attempts += 1
-        details = None if result is None else result.details
+        if result is None:
+            return
+        details = result.details
         if isinstance(details, Preemption) and details.chosen is not None:
             self.victims.add(len(details.chosen.victims))
 
@@ -146,8 +179,7 @@ class Meter:
             start = perf_counter()
             handle(event)
             seconds = perf_counter() - start
-            for bound in self._bound.values():
-                bound.fold_if_full()  # here, so that it costs nothing for each pod
+            self._fold_if_full()  # here, so that it costs nothing for each pod
             kind, old, new = event.kind, event.old, event.new
             if kind == "Pod":
                 before = old is not None and bool(old.spec.node_name)

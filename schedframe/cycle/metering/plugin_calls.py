@@ -1,10 +1,12 @@
-"""Calls of plugins: about one in ten is measured, all are counted; all runs of Bind and PreBind are measured.
+"""Calls of plugins: counted, and measured in one cycle of ten. All runs of Bind and PreBind are measured.
 
-The gaps between measured calls are random, so that no pattern in the order of pods hides a slow call.
+The gaps between measured cycles are random, so that no pattern in the order of pods hides a slow call. Where
+a plugin is called for each node of the cluster, one cycle in a hundred is measured.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any, Final
@@ -16,10 +18,12 @@ from typing_extensions import override
 
 from ..._plugin_faults import plugin_faults
 from ...framework import Status
-from ...framework.plan import Call
+from ...framework.hook_calls import Call
+from ...framework.plan import Plan, PointRuns
 from ..latency import Histogram, Histograms
 from . import catalogue
-from .gaps import random_gap, random_tenth
+from .exchanges import Exchange, exchanges
+from .gaps import SAMPLED, MeasuredCycles, random_gap, random_tenth
 
 POINT_OF_HOOK: Final = {
     "pod_signature": "Sign",
@@ -44,12 +48,14 @@ POINT_OF_HOOK: Final = {
     "post_bind": "PostBind",
 }
 """Hook → extension point as metrics name it; calls of other hooks are not measured."""
+_COUNTED_POINTS: Final = frozenset({"Filter", "Score"})
+"""Extension points with hooks that are wrapped to count their calls."""
 SUCCESS: Final = "Success"
 """Label of a status of success."""
 _ERROR: Final = "Error"
 _SKIP: Final = "Skip"
-_TIMED_BY_TASKS: Final = frozenset({"pre_bind", "bind"})
-"""Hooks whose calls are the runs of their extension point: tasks time all of them."""
+_SIGN: Final = "pod_signature"
+_COUNTED_HOOKS: Final = frozenset(h for h, point in POINT_OF_HOOK.items() if point in _COUNTED_POINTS)
 
 
 @define(eq=False)
@@ -71,11 +77,10 @@ class CallSeries:
     """Calls of one plugin at one extension point."""
 
     bounds: tuple[float, ...]
-    gap: Callable[[], int] = random_gap
-    left: int = 0
-    """Calls up to the next one that is measured, that one included."""
-    counted: int = 0
-    """Calls up to and with that one."""
+    calls: int = 0
+    """Calls so far at Filter and Score."""
+    loops: int = field(factory=lambda: random_gap(SAMPLED))
+    """Measured cycles up to the next one in which a call for each node is measured."""
     durations: Histograms = field(init=False)
     """Of measured calls, by status."""
     runs: dict[str, RunHistogram] = field(factory=dict)
@@ -83,7 +88,6 @@ class CallSeries:
 
     def __attrs_post_init__(self) -> None:
         self.durations = Histograms(self.bounds)
-        self.next_gap()
 
     def runs_with(self, status: str) -> RunHistogram:
         """Return the runs that ended with *status*."""
@@ -92,16 +96,6 @@ class CallSeries:
             new = RunHistogram(catalogue.POINT_SECONDS.bounds, sample=self.durations[status])
             found = self.runs.setdefault(status, new)  # another thread may have made it
         return found
-
-    def next_gap(self) -> None:
-        """Choose the next call to measure."""
-        self.left = self.gap()
-        self.counted += self.left
-
-    @property
-    def calls(self) -> int:
-        """Number of calls so far."""
-        return self.counted - max(self.left, 0)
 
 
 @define(eq=False)
@@ -116,6 +110,12 @@ class CallCounts:
         series = self.series.get((plugin, point))
         return self.series.setdefault((plugin, point), CallSeries(self.bounds)) if series is None else series
 
+    def fold_if_full(self) -> None:
+        """Count durations that are not counted yet, where there are many. O(series)."""
+        for series in list(self.series.values()):
+            for durations in list(series.durations.values()):
+                durations.fold_if_full()
+
     def runs(self) -> Iterator[tuple[tuple[str, str], Histogram]]:
         """Yield the runs of Bind and PreBind, by point and status."""
         for (_, point), series in list(self.series.items()):
@@ -126,36 +126,123 @@ class CallCounts:
 
 @define(eq=False)
 class SampledCalls:
-    """Wraps the hooks of one profile that run in the core: a :class:`~schedframe.framework.plan.Guard`."""
+    """Measures and counts the calls of one profile that run in the core.
+
+    It wraps filter, score and pod_signature, as a :class:`~schedframe.framework.hook_calls.LoopGuard`; calls
+    of the other hooks are exchanged (:mod:`.exchanges`), and plans count those of pre_filter and pre_score.
+    """
 
     counts: CallCounts
+    cycles: MeasuredCycles
+    _runs: dict[Plan, PointRuns] = field(factory=dict)
+    """Of plans in use."""
+    _ended: Counter[tuple[str, str]] = field(factory=Counter)
+    """Calls of plans that are in use no more, by plugin and hook."""
 
     def guarded(self, call: Call, hook: str, plugin: str) -> Call:
-        """Return *call*, or a function that does the same and measures some calls."""
-        if hook not in POINT_OF_HOOK or hook in _TIMED_BY_TASKS:
-            return call
-        return _sampled(call, self.counts.of(plugin, POINT_OF_HOOK[hook]))
+        """Return *call*, or a function that does the same, measures some calls and counts all."""
+        if hook in _COUNTED_HOOKS:
+            series = self.counts.of(plugin, POINT_OF_HOOK[hook])
+            return _counted(call, measured(call, series), series, self.cycles)
+        return _sampled(call, self.measured(call, hook, plugin), self.cycles) if hook == _SIGN else call
+
+    def in_loops(self, call: Call, hook: str, plugin: str) -> Callable[[int], Call]:
+        """Return a function of the number of nodes that *call* is called for, which counts them at once.
+
+        It returns what to call: *call*, or in one of a hundred cycles a function that measures each call.
+        """
+        return _loop(call, self.counts.of(plugin, POINT_OF_HOOK[hook]), self.cycles)
+
+    def measured(self, call: Call, hook: str, plugin: str) -> Call:
+        """Return a function that does what *call* does, and measures it."""
+        return measured(call, self.counts.of(plugin, POINT_OF_HOOK[hook]))
+
+    def watch(self, plan: Plan) -> tuple[Exchange, ...]:
+        """Count the calls of *plan* from now on; return what to exchange while cycles are measured."""
+        plan.runs = self._runs[plan] = PointRuns()
+        return exchanges(plan, self.measured)
+
+    def forget(self, plan: Plan) -> None:
+        """Keep of *plan* what was counted so far."""
+        runs = self._runs.pop(plan, None)
+        if runs is not None:
+            self._ended += runs.calls(plan)
+
+    def evaluations(self) -> Counter[tuple[str, str]]:
+        """Return the calls so far that did not skip, by plugin and extension point. Any thread."""
+        found = Counter[tuple[str, str]]()
+        for (plugin, point), series in list(self.counts.series.items()):
+            if point in _COUNTED_POINTS:
+                found[plugin, point] += series.calls
+        begun = sum((runs.calls(plan) for plan, runs in list(self._runs.items())), self._ended)
+        for (plugin, hook), count in begun.items():
+            found[plugin, POINT_OF_HOOK[hook]] += count
+        return +found
 
 
-def _sampled(call: Call, series: CallSeries) -> Call:
-    """Return a function that does what *call* does, and measures about one call in ten."""
+def measured(call: Call, series: CallSeries) -> Call:
+    """Return a function that does what *call* does, and measures it."""
     durations = series.durations
+    # What was answered last, and what takes the seconds of calls with that answer.
+    last: tuple[Any, Callable[[float], None]] | None = None
 
-    def sampled(*arguments: Any) -> Any:
-        series.left -= 1
-        if series.left > 0:
-            return call(*arguments)
-        series.next_gap()
+    def measured(*arguments: Any) -> Any:
+        nonlocal last
         start = perf_counter()
         try:
             answer = call(*arguments)
         except plugin_faults():
             durations[_ERROR].add(perf_counter() - start)
             raise
-        durations[_label_of(answer)].add(perf_counter() - start)
+        seconds = perf_counter() - start
+        known = last  # read once: a program may have a pod explained in another thread
+        if known is not None and answer is known[0]:
+            known[1](seconds)
+            return answer
+        add = durations[_label_of(answer)].later
+        if isinstance(answer, Status | None):  # plugins answer most pods with the same one
+            last = answer, add
+        add(seconds)
         return answer
 
+    return measured
+
+
+def _sampled(call: Call, measured: Call, cycles: MeasuredCycles) -> Call:
+    """Return a function of a pod that does what *call* does, and measures it in some cycles."""
+
+    def sampled(pod: Any) -> Any:
+        return measured(pod) if cycles.now else call(pod)
+
     return sampled
+
+
+def _counted(call: Call, measured: Call, series: CallSeries, cycles: MeasuredCycles) -> Call:
+    """Return a function that does what *call* does, counts it, and measures it in some cycles.
+
+    The hooks that are counted have three arguments.
+    """
+
+    def counted(state: Any, pod: Any, about: Any) -> Any:
+        series.calls += 1
+        return measured(state, pod, about) if cycles.now else call(state, pod, about)
+
+    return counted
+
+
+def _loop(call: Call, series: CallSeries, cycles: MeasuredCycles) -> Callable[[int], Call]:
+    each = measured(call, series)
+
+    def chosen(count: int) -> Call:
+        series.calls += count
+        if cycles.now:
+            series.loops -= 1
+            if not series.loops:
+                series.loops = random_gap(SAMPLED)
+                return each
+        return call
+
+    return chosen
 
 
 @define(eq=False)

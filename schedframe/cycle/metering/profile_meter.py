@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Final
 
@@ -11,13 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ...framework import Status
+from ...framework import Code, Status
 from ..latency import Histogram, Histograms
 from . import catalogue
+from .gaps import MeasuredCycles
 from .plugin_calls import SUCCESS, CallCounts, SampledCalls
 
 LAST_LABEL: Final = "15+"
 """Label of pods with that number of attempts or more, as in kube-scheduler."""
+_SUCCESS: Final = Code.SUCCESS  # read for each run; as a member of the class it takes longer
 _MOST_ATTEMPTS: Final = int(LAST_LABEL[:-1])
 
 
@@ -34,6 +36,9 @@ def _attempt_histogram() -> Histogram:
 class ProfileMeter:
     """Counts of one profile."""
 
+    cycles: MeasuredCycles
+    """In which the calls of plugins are measured; of all profiles."""
+    calls: SampledCalls = field(init=False)
     scheduled: Histogram = field(factory=_attempt_histogram)
     unschedulable: Histogram = field(factory=_attempt_histogram)
     failed: Histogram = field(factory=_attempt_histogram)
@@ -47,13 +52,20 @@ class ProfileMeter:
     after_flush: int = 0
     points: Histograms = field(factory=lambda: Histograms(catalogue.POINT_SECONDS.bounds))
     """By extension point and status."""
-    passed: dict[str, Histogram] = field(factory=dict)
-    """Those of ``points`` with success, by extension point as profiles name it."""
-    calls: SampledCalls = field(factory=lambda: SampledCalls(CallCounts(catalogue.CALL_SECONDS.bounds)))
+    searched: Callable[[float], None] = field(init=False)
+    """Takes the seconds of a search of an attempt that failed."""
+    rejected: Callable[[float], None] = field(init=False)
+    """Takes the seconds of an attempt that ended with a rejection."""
+    _ended: dict[Code, dict[str, Callable[[float], None]]] = field(factory=lambda: defaultdict(dict))
+    """By status, and by extension point as profiles name it: what takes the seconds of a run."""
     offset: float = 0.0
     """Seconds of ``perf_counter`` at 0 of the times at which pods came."""
     lock: Lock = field(factory=Lock, init=False)
     """Held while ``attempts`` and ``after_flush`` change or are copied."""
+
+    def __attrs_post_init__(self) -> None:
+        self.calls = SampledCalls(CallCounts(catalogue.CALL_SECONDS.bounds), self.cycles)
+        self.searched, self.rejected = self.search.later, self.unschedulable.later
 
     def runs(self) -> Iterator[tuple[tuple[str, str], Histogram]]:
         """Yield the measured runs of extension points by point and status, which may come more than once."""
@@ -62,13 +74,21 @@ class ProfileMeter:
 
     def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
         """Count a run of an extension point."""
-        if status is None:
-            durations = self.passed.get(point)
-            if durations is None:
-                durations = self.passed[point] = self.points[point_label(point), SUCCESS]
-        else:
-            durations = self.points[point_label(point), status.code.label]
-        durations.add(seconds)
+        code = _SUCCESS if status is None else status.code
+        ended = self._ended[code].get(point)
+        if ended is None:
+            ended = self._ended[code][point] = self.points[point_label(point), code.label].later
+        ended(seconds)
+
+    def successes(self, point: str) -> Callable[[float], None]:
+        """Return what takes the seconds of runs of *point* that succeed."""
+        return self.points[point_label(point), SUCCESS].later
+
+    def fold_if_full(self) -> None:
+        """Count durations that are not counted yet, where there are many. O(series)."""
+        for durations in (self.search, self.unschedulable, *self.points.values()):
+            durations.fold_if_full()
+        self.calls.counts.fold_if_full()
 
     def pod_bound(self, age: float, attempts: int, flushed: bool) -> None:
         """Count a pod that was bound *age* seconds after it came, and whether the timeout caused that."""

@@ -49,28 +49,26 @@ class Inbox:
 
         return post
 
-    def sampling_poster(
-        self, method: Callable[[Any], None], instead: Callable[[Any], None], gap: Callable[[], int]
-    ) -> Callable[[Any], None]:
-        """Return what :meth:`poster` returns, but some messages are handled by *instead*.
+    def diverting_poster(
+        self, method: Callable[[Any], None], other: Callable[[Any], None]
+    ) -> tuple[Callable[[Any], None], Callable[[bool], None]]:
+        """Return what :meth:`poster` returns, and a function: called with true, it lets *other* handle.
 
-        *gap* returns after how many messages the next one is chosen, from 1 on.
+        That is for messages posted from then on, until it is called with false.
         """
-        add, left = self._messages.append, gap()
+        add, handle = self._messages.append, method
 
         def post(argument: Any) -> None:
-            nonlocal left
-            left -= 1
-            if left <= 0:  # less if several threads post at once
-                left = gap()
-                add((instead, argument))
-            else:
-                add((method, argument))
+            add((handle, argument))
             wake_up = self.wake_up
             if wake_up is not None:
                 wake_up()
 
-        return post
+        def divert(diverted: bool) -> None:
+            nonlocal handle
+            handle = other if diverted else method
+
+        return post, divert
 
     def drain(self) -> None:
         """Handle all messages, including those that arrive during the call."""

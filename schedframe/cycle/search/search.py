@@ -229,7 +229,7 @@ class Search:
         if row is None or (among is not None and row not in among.positions):
             return None
         info = table.info(row)
-        status = framework.run_filters_with_nominated_pods(decision.state, decision.pod, info)
+        status = framework.filter_nominated(decision.state, decision.pod, info)
         if status is not None:
             # An error here is not final: the search that follows meets it again where it matters.
             return Refused(name, row, status) if status.is_rejected else None
@@ -275,7 +275,9 @@ class Search:
             verdicts = Verdicts.passing_all(Rows.at(candidates.table, ordered))
             return verdicts, np.arange(min(wanted, len(ordered))), min(wanted, len(ordered))
         if any(entry.filter_rows is None for entry in framework.plan.filter):
-            return self._one_by_one(framework, decision, ordered, wanted)
+            # A plugin has no columnar form: it sees just the nodes it must.
+            rows = Rows.at(candidates.table, ordered)
+            return _met(*framework.filter_in_order(decision.state, decision.pod, rows, wanted))
         # Columns make looking ahead cheap: first what is likely to hold enough, else everything.
         for portion in (2 * wanted + 64, len(ordered)):
             rows = Rows.at(candidates.table, ordered[:portion])
@@ -284,26 +286,6 @@ class Search:
             if len(found) > wanted or portion >= len(ordered):
                 break
         return _met(verdicts, int(found[wanted]) if len(found) > wanted else len(rows))
-
-    def _one_by_one(
-        self, framework: Framework, decision: Decision, ordered: Positions, wanted: int
-    ) -> tuple[Verdicts, Positions, int]:
-        """As :meth:`_sample` with a plugin that has no columnar form: it sees just the nodes it must."""
-        table = self.cache.table
-        verdicts = Verdicts.passing_all(Rows.at(table, ordered))
-        found = end = 0
-        for position, row in enumerate(ordered.tolist()):
-            status = framework.run_filters_with_nominated_pods(decision.state, decision.pod, table.info(row))
-            if status is not None:
-                verdicts.reject(position, status)
-            elif found == wanted:
-                break
-            else:
-                found += 1
-            end = position + 1
-            if status is not None and not status.is_rejected:
-                break
-        return _met(verdicts, end)
 
     def _advance(self, decision: Decision, refused: Refused | None) -> None:
         """Move the start of the next search; a refused nominated node counts once, wherever it was met."""

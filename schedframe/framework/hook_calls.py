@@ -1,0 +1,131 @@
+"""The hooks that plugins have, as calls: checked by pluggy, adapted to their arguments, and observed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from time import perf_counter
+from typing import Any, Final, Protocol, runtime_checkable
+
+import pluggy
+
+from .._brief import brief_repr
+from .._plugin_faults import plugin_faults
+from ..errors import PluginError
+from .adapter import adapt
+from .hookspecs import Hookspecs
+from .markers import PROJECT
+from .points import HOOK_ARGUMENTS
+from .validation import check_plugin
+
+logger = logging.getLogger("schedframe")
+
+Call = Callable[..., Any]
+ForNodes = Callable[[int], Call]
+"""``for_nodes(count)`` returns what to call for each of *count* nodes."""
+_LOOPED: Final = frozenset({"filter", "score"})
+"""Hooks that are called for each of many nodes."""
+
+
+class Observer(Protocol):
+    """Receives every plugin call. A plan that was compiled without an observer has no overhead for it.
+
+    A scheduler reports the first exception of an observer as a fault; none changes anything for a pod.
+    """
+
+    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
+        """*plugin* returned *result* at *point* (a hook's name) after *seconds*, or raised it."""
+        ...
+
+
+@brief_repr
+class Guard(Protocol):
+    """Wraps every hook of a plan that is compiled with guards."""
+
+    def guarded(self, call: Call, hook: str, plugin: str) -> Call:
+        """Return *call*, or a function that does the same and checks something."""
+        ...
+
+
+@runtime_checkable
+class LoopGuard(Guard, Protocol):
+    """A guard that may let calls for each of many nodes through as they are."""
+
+    def in_loops(self, call: Call, hook: str, plugin: str) -> ForNodes:
+        """Return what is told the number of nodes that *call* is called for, and returns what to call."""
+        ...
+
+
+class _HookManager(pluggy.PluginManager):
+    """Looks for no hooks among special methods: two thirds of what a class has, and most of the time."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> pluggy.HookimplOpts | None:
+        return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
+
+
+def collected(
+    plugins: Mapping[str, Any], observer: Observer | None, guards: Sequence[Guard]
+) -> tuple[dict[tuple[str, str], Call], dict[tuple[str, str], ForNodes]]:
+    """Let pluggy validate and collect the hooks; (plugin, hook) → adapted call, and what loops call."""
+    manager = _HookManager(PROJECT)
+    manager.add_hookspecs(Hookspecs)
+    for name, plugin in plugins.items():
+        check_plugin(name, plugin)
+        try:
+            manager.register(plugin, name)
+        except (ValueError, pluggy.PluginValidationError) as error:
+            raise PluginError(f"plugin {name} cannot be registered: {error}") from error
+    calls: dict[tuple[str, str], Call] = {}
+    for_nodes: dict[tuple[str, str], ForNodes] = {}
+    last = guards[-1] if guards and observer is None else None  # others see each call
+    outermost = last if isinstance(last, LoopGuard) else None
+    for hook, specified in HOOK_ARGUMENTS.items():
+        for implementation in getattr(manager.hook, hook).get_hookimpls():
+            named = tuple(implementation.argnames) + tuple(implementation.kwargnames)
+            call = adapt(implementation.function, named, specified)
+            plugin = implementation.plugin_name
+            for guard in guards:
+                if hook in _LOOPED and guard is outermost:
+                    for_nodes[plugin, hook] = outermost.in_loops(call, hook, plugin)
+                call = guard.guarded(call, hook, plugin)
+            if observer is not None:
+                call = _observed(call, hook, plugin, observer)
+            calls[plugin, hook] = call
+    return calls, for_nodes
+
+
+@contextmanager
+def closed_on_error(plugins: Mapping[str, Any]) -> Iterator[None]:
+    """Close *plugins* if an error leaves the block: no framework that could do it was made of them."""
+    try:
+        yield
+    except BaseException:
+        for name, plugin in plugins.items():
+            try:
+                calls, _ = collected({name: plugin}, None, ())
+            except PluginError:
+                continue  # it breaks the contract, so it is not known to have the hook
+            try:
+                calls.get((name, "close"), _nothing)()
+            except plugin_faults():
+                logger.exception("plugin %s failed at close", name)
+        raise
+
+
+def _nothing() -> None:
+    """Stand in for a hook that a plugin does not have."""
+
+
+def _observed(call: Call, hook: str, plugin: str, observer: Observer) -> Call:
+    def observed(*arguments: Any) -> Any:
+        start = perf_counter()
+        try:
+            result = call(*arguments)
+        except plugin_faults() as error:
+            observer.plugin_called(hook, plugin, perf_counter() - start, error)
+            raise
+        observer.plugin_called(hook, plugin, perf_counter() - start, result)
+        return result
+
+    return observed

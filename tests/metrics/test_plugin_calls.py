@@ -1,0 +1,246 @@
+"""Which calls of plugins are counted and measured; else nothing is between a plan and its plugins."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedframe import (
+    CycleState,
+    InMemoryCluster,
+    NodeInfo,
+    Pod,
+    PreFilterResult,
+    Rows,
+    RowVerdicts,
+    Scheduler,
+    Status,
+    hookimpl,
+)
+from schedframe.cycle.metering.catalogue import CALL_SECONDS
+from schedframe.cycle.metering.gaps import SAMPLED, TOGETHER, MeasuredCycles
+from schedframe.cycle.metering.plugin_calls import CallCounts, SampledCalls
+from schedframe.metrics import SchedulerMetrics
+from schedframe.testing import node, pod
+
+DEFAULT = "default-scheduler"
+NODES = 6
+CALLED = Counter[tuple[str, str, str]]()
+"""Calls that did not skip, by plugin, extension point and profile."""
+
+
+def told(plugin: object, point: str, answer: Any) -> Any:
+    """Count a call with *answer*, and give the answer."""
+    if isinstance(answer, str):
+        CALLED[type(plugin).__name__, point, DEFAULT] += 1
+        raise RuntimeError("as the label says")
+    if not (isinstance(answer, Status) and answer.is_skip):
+        CALLED[type(plugin).__name__, point, DEFAULT] += 1
+    return answer
+
+
+def says(pod: Pod, hook: str) -> Any:
+    """Return the answer of *hook* that the labels of *pod* name; ``None`` without such a label."""
+    return {
+        "skip": Status.skip(),
+        "reject": Status.unschedulable("by label"),
+        "for-good": Status.unresolvable("by label"),
+        "none": PreFilterResult(frozenset()),
+        "raise": "raise",
+    }.get(pod.labels.get(hook, ""))
+
+
+class ByNode:
+    """Filters and scores node by node."""
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Rows) -> Any:
+        return told(self, "PreFilter", says(pod, "pre_filter"))
+
+    @hookimpl
+    def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Any:
+        rejected = node_info.name == pod.labels.get("not")
+        return told(self, "Filter", Status.unschedulable("not here") if rejected else None)
+
+    @hookimpl
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Rows) -> Any:
+        return told(self, "PreScore", says(pod, "pre_score"))
+
+    @hookimpl
+    def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Any:
+        return told(self, "Score", len(node_info.pods))
+
+
+class ByRows(ByNode):
+    """Filters and scores all rows at once."""
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Rows) -> Any:
+        return told(self, "PreFilter", Status.skip() if "quiet" in pod.labels else None)
+
+    @hookimpl
+    def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
+        told(self, "Filter", None)
+        return None
+
+    @hookimpl
+    def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Any:
+        return told(self, "Score", np.zeros(len(rows), np.int64))
+
+
+class OnlyRows(ByRows):
+    """Has no form for single nodes."""
+
+    filter = score = None  # type: ignore[assignment]  # no hooks any more
+
+
+def world(labels: Sequence[dict[str, str]], **options: Any) -> tuple[Scheduler, SchedulerMetrics]:
+    """A scheduler with both plugins that tried a pod with each of *labels* once."""
+    CALLED.clear()
+    nodes = [node(f"n{i}").allocatable(cpu="64", pods=500) for i in range(NODES)]
+    pods = [pod(f"p{i:03}").labels(**each) for i, each in enumerate(labels)]
+    metrics = SchedulerMetrics()
+    scheduler = Scheduler(
+        InMemoryCluster([*nodes, *pods]), seed=0, metrics=metrics, plugins=[ByNode, OnlyRows], **options
+    )
+    scheduler.run_until_idle()
+    return scheduler, metrics
+
+
+def evaluations(metrics: SchedulerMetrics) -> dict[tuple[str, ...], Any]:
+    """``plugin_evaluation_total`` of the plugins here."""
+    (family,) = [f for f in metrics.families() if f.metric.name == "scheduler_plugin_evaluation_total"]
+    return {labels: count for labels, count in family.samples.items() if labels[0] in ("ByNode", "OnlyRows")}
+
+
+LABELS = st.fixed_dictionaries(
+    {},
+    optional={
+        "pre_filter": st.sampled_from(["skip", "reject", "for-good", "none", "raise"]),
+        "pre_score": st.sampled_from(["skip", "raise"]),
+        "quiet": st.just("1"),
+        "not": st.sampled_from([f"n{i}" for i in range(NODES)]),
+    },
+)
+
+
+@pytest.mark.parametrize("options", [{}, {"remember": 0}, {"score_all_nodes": False}])
+@given(labels=st.lists(LABELS, min_size=1, max_size=30))
+def test_all_calls_that_do_not_skip_are_counted(
+    options: dict[str, Any], labels: list[dict[str, str]]
+) -> None:
+    scheduler, metrics = world(labels, **options)
+    assert evaluations(metrics) == CALLED
+    assert evaluations(metrics) == CALLED, "to read the counts changes none"
+    scheduler.close()
+    assert evaluations(metrics) == CALLED
+
+
+class Watches:
+    """An observer, which sees each call."""
+
+    def __init__(self) -> None:
+        self.seen = Counter[tuple[str, str]]()
+
+    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
+        self.seen[plugin, point] += 1
+
+
+def test_an_observer_sees_each_call_that_is_counted() -> None:
+    observer = Watches()
+    _, metrics = world([{}] * 30, observer=observer)
+    assert evaluations(metrics) == CALLED
+    assert observer.seen["ByNode", "filter"] == CALLED["ByNode", "Filter", DEFAULT]
+    assert observer.seen["ByNode", "score"] == CALLED["ByNode", "Score", DEFAULT] > 0
+
+
+def test_a_reload_keeps_what_was_counted() -> None:
+    scheduler, metrics = world([{}] * 3 + [{"pre_filter": "skip"}])
+    scheduler.reload({"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"})
+    scheduler.core.cluster.create(pod("later").build())
+    scheduler.run_until_idle()
+    assert evaluations(metrics) == CALLED
+
+
+def test_calls_are_exchanged_only_while_cycles_are_measured() -> None:
+    scheduler, _ = world([])
+    plan = scheduler.core.frameworks[DEFAULT].plan
+    entries = [*plan.pre_filter, *plan.pre_score, *plan.reserve, *plan.post_filter, *plan.pre_flight.values()]
+
+    def plain() -> list[bool]:
+        return [entry.call.__module__ != SampledCalls.__module__ for entry in entries]
+
+    cycles = scheduler.core.cycles
+    for measured in (cycles.now, not cycles.now, cycles.now):
+        if cycles.now != measured:
+            cycles.turn()
+        assert plain() == [not measured] * len(entries)
+    if not cycles.now:
+        cycles.turn()
+    scheduler.close()
+    assert all(plain()), "a plan that is in use no more is as it was"
+
+
+def test_one_cycle_in_ten_is_measured() -> None:
+    cycles, measured = MeasuredCycles(), list[bool]()
+    for _ in range(40_000):
+        cycles.begin()
+        measured.append(cycles.now)
+    assert 0.07 < sum(measured) / len(measured) < 0.14
+    runs = "".join("x" if each else " " for each in measured).split()
+    assert {len(run) for run in runs[:-1]} == {TOGETHER}
+    assert True in measured[: 2 * SAMPLED], "short runs have some, too"
+
+
+def test_of_calls_for_each_node_one_cycle_in_a_hundred_is_measured() -> None:
+    counts, cycles = CallCounts(CALL_SECONDS.bounds), MeasuredCycles()
+    calls = SampledCalls(counts, cycles)
+    plain: Callable[..., None] = lambda *_: None  # noqa: E731 - compared below
+    chosen = calls.in_loops(plain, "filter", "Own")
+    assert [chosen(5) is plain for _ in range(100)] == [True] * 100, "no cycle is measured"
+    cycles.turn()
+    measured = [each for each in (chosen(5) for _ in range(1000)) if each is not plain]
+    assert 60 < len(measured) < 160
+    for _ in range(5):
+        measured[0](None, None, None)
+    series = counts.of("Own", "Filter")
+    assert series.calls == 1100 * 5
+    assert series.durations["Success"].distribution().count == 5
+
+
+def test_filters_of_one_search_are_one_run_and_those_of_dry_runs_are_none() -> None:
+    low = [pod(f"low{i}").requests(cpu="60").priority(0) for i in range(NODES)]
+    high = pod("high").requests(cpu="60").priority(10)
+    nodes = [node(f"n{i}").allocatable(cpu="64", pods=500) for i in range(NODES)]
+    cluster, metrics = InMemoryCluster([*nodes, *low]), SchedulerMetrics()
+    scheduler = Scheduler(
+        cluster, seed=0, metrics=metrics, plugins=[ByNode], score_all_nodes=False, remember=0
+    )
+    scheduler.run_until_idle()
+    runs = _filter_runs(metrics)
+    assert runs == {("Filter", "Success", DEFAULT): NODES}, "each node of a search is none of its own"
+    cluster.create(high.build())
+    scheduler.run_until_idle()
+    assert metrics_value(metrics, "preemption_attempts_total") == 1
+    found = _filter_runs(metrics)
+    # The search that fails; then the nominated node alone, which has room now.
+    assert found == {("Filter", "Success", DEFAULT): NODES + 2}
+
+
+def metrics_value(metrics: SchedulerMetrics, name: str) -> Any:
+    """The only sample of a metric without labels."""
+    (family,) = [each for each in metrics.families() if each.metric.name == f"scheduler_{name}"]
+    return family.samples[()]
+
+
+def _filter_runs(metrics: SchedulerMetrics) -> dict[tuple[str, ...], int]:
+    name = "scheduler_framework_extension_point_duration_seconds"
+    (family,) = [each for each in metrics.families() if each.metric.name == name]
+    found: dict[tuple[str, ...], Any] = dict(family.samples)
+    return {labels: runs.count for labels, runs in found.items() if labels[0] == "Filter"}
