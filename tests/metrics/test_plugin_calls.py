@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedframe import (
@@ -23,9 +23,11 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.cycle.latency import BATCH
 from schedframe.cycle.metering.catalogue import CALL_SECONDS
 from schedframe.cycle.metering.gaps import SAMPLED, TOGETHER, MeasuredCycles
 from schedframe.cycle.metering.plugin_calls import CallCounts, SampledCalls
+from schedframe.framework.plan import Plan, PointRuns
 from schedframe.metrics import SchedulerMetrics
 from schedframe.testing import node, pod
 
@@ -131,6 +133,7 @@ LABELS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("options", [{}, {"remember": 0}, {"score_all_nodes": False}])
+@settings(max_examples=40)  # each makes a scheduler
 @given(labels=st.lists(LABELS, min_size=1, max_size=30))
 def test_all_calls_that_do_not_skip_are_counted(
     options: dict[str, Any], labels: list[dict[str, str]]
@@ -166,6 +169,38 @@ def test_a_reload_keeps_what_was_counted() -> None:
     scheduler.core.cluster.create(pod("later").build())
     scheduler.run_until_idle()
     assert evaluations(metrics) == CALLED
+
+
+def test_no_reader_sees_a_count_while_a_plan_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduler, metrics = world([{}] * 3)
+    assert scheduler.core.meter is not None
+    calls = scheduler.core.meter.profiles[DEFAULT].calls
+    held, count = list[bool](), PointRuns.calls
+
+    def counted(runs: PointRuns, plan: Plan) -> Counter[tuple[str, str]]:
+        held.append(calls.lock.locked())
+        return count(runs, plan)
+
+    monkeypatch.setattr(PointRuns, "calls", counted)
+    scheduler.close()
+    assert evaluations(metrics) == CALLED
+    assert held
+    assert all(held)
+
+
+def test_durations_that_nobody_reads_stay_few_without_events() -> None:
+    scheduler, _ = world([])
+    assert scheduler.core.meter is not None
+    counts = scheduler.core.meter.profiles[DEFAULT]
+    for _ in range(BATCH):
+        counts.searched(1e-3)
+        counts.rejected(1e-3)
+        counts.point_ended("postFilter", 1e-3, Status.unschedulable())
+    kept = [counts.search, counts.unschedulable, counts.points["PostFilter", "Unschedulable"]]
+    assert [len(each._new) for each in kept] == [BATCH] * 3
+    while not scheduler.core.cycles.now:
+        scheduler.core.cycles.begin()
+    assert [len(each._new) for each in kept] == [0] * 3
 
 
 def test_calls_are_exchanged_only_while_cycles_are_measured() -> None:

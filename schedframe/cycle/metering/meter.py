@@ -98,6 +98,7 @@ class Meter:
             for exchange in each:
                 exchange.use(measured=measured)
         if measured:
+            self._fold_if_full()
             self.measure_event()
 
     def measure_event(self) -> None:
@@ -179,7 +180,7 @@ class Meter:
             start = perf_counter()
             handle(event)
             seconds = perf_counter() - start
-            self._fold_if_full()  # here, so that it costs nothing for each pod
+            self._fold_if_full()  # here and where cycles turn, so that it costs nothing for each pod
             kind, old, new = event.kind, event.old, event.new
             if kind == "Pod":
                 before = old is not None and bool(old.spec.node_name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from threading import Lock
 from time import perf_counter
 from typing import Any, Final
 
@@ -138,6 +139,8 @@ class SampledCalls:
     """Of plans in use."""
     _ended: Counter[tuple[str, str]] = field(factory=Counter)
     """Calls of plans that are in use no more, by plugin and hook."""
+    lock: Lock = field(factory=Lock, init=False)
+    """Held while calls move from ``_runs`` to ``_ended``, or are read: a counter must never go back."""
 
     def guarded(self, call: Call, hook: str, plugin: str) -> Call:
         """Return *call*, or a function that does the same, measures some calls and counts all."""
@@ -164,9 +167,10 @@ class SampledCalls:
 
     def forget(self, plan: Plan) -> None:
         """Keep of *plan* what was counted so far."""
-        runs = self._runs.pop(plan, None)
-        if runs is not None:
-            self._ended += runs.calls(plan)
+        with self.lock:
+            runs = self._runs.pop(plan, None)
+            if runs is not None:
+                self._ended += runs.calls(plan)
 
     def evaluations(self) -> Counter[tuple[str, str]]:
         """Return the calls so far that did not skip, by plugin and extension point. Any thread."""
@@ -174,7 +178,8 @@ class SampledCalls:
         for (plugin, point), series in list(self.counts.series.items()):
             if point in _COUNTED_POINTS:
                 found[plugin, point] += series.calls
-        begun = sum((runs.calls(plan) for plan, runs in list(self._runs.items())), self._ended)
+        with self.lock:
+            begun = sum((runs.calls(plan) for plan, runs in list(self._runs.items())), self._ended)
         for (plugin, hook), count in begun.items():
             found[plugin, POINT_OF_HOOK[hook]] += count
         return +found
