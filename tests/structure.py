@@ -66,6 +66,7 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
     "schedframe/cycle/reload.py:CLOSE_AFTER": "when former plugins are looked at again",
     "schedframe/cycle/reload.py:LOOK_AFTER": "when a waiting thread looks again",
     "schedframe/cycle/metering/gaps.py:TOGETHER": "which cycles are measured",
+    "schedframe/cycle/metering/meter.py:_CHECKED_EACH": "when durations are counted",
     "schedframe/cycle/metering/gaps.py:SAMPLED": "a share of the reference",
     "schedframe/cycle/metering/gaps.py:EVENTS_FOR_EACH_MEASURED": "which events are measured",
     "schedframe/cycle/inspection.py:CORE_SECONDS": "when a question is given up",

@@ -29,6 +29,8 @@ from .profile_meter import ProfileMeter
 from .reloads import ReloadCounts
 from .sampled_events import SampledEvents
 
+_CHECKED_EACH: Final = 16
+"""Times for each look at all series, some 100 of them: 20 µs, at each time 2 % of the time of a pod."""
 _ACTIONS: Final = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
 
 
@@ -60,6 +62,8 @@ class Meter:
     reloads: ReloadCounts = field(factory=ReloadCounts)
     _bound: dict[Framework, BoundPods] = field(factory=dict)
     _exchanges: dict[Framework, tuple[Exchange, ...]] = field(factory=dict)
+    _until_check: int = 1
+    """Times up to the next look at all series."""
     _offset: float | None = field(init=False)
     """Seconds of ``perf_counter`` at 0 of the scheduler's clock, if the machine moves both; else ``None``."""
 
@@ -150,6 +154,10 @@ class Meter:
     def _fold_if_full(self) -> None:
         for bound in list(self._bound.values()):
             bound.fold_if_full()
+        self._until_check -= 1
+        if self._until_check:
+            return
+        self._until_check = _CHECKED_EACH
         for profile in list(self.profiles.values()):
             profile.fold_if_full()
         for durations in list(self.hints.values()):
