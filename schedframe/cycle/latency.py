@@ -143,9 +143,10 @@ class Histogram:
 
     @property
     def later(self) -> Callable[[float], None]:
-        """What takes in one duration in a third of the time of :meth:`add`.
+        """Function that takes in one duration, in a third of the time of :meth:`add`.
 
-        Its caller sees to it that :meth:`fold_if_full` is called now and then.
+        It keeps all durations until :meth:`fold_if_full` or a reader is called: without these calls memory
+        grows by 32 bytes for each duration.
         """
         return self._new.append
 

@@ -1,4 +1,7 @@
-"""The hooks that plugins have, as calls: checked by pluggy, adapted to their arguments, and observed."""
+"""Hook implementations of plugins as calls: validated by pluggy, adapted to arguments, wrapped by guards.
+
+The order of the wrappers is fixed: the first guard is innermost, the observer outermost.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +53,10 @@ class Guard(Protocol):
 
 @runtime_checkable
 class LoopGuard(Guard, Protocol):
-    """A guard that may let calls for each of many nodes through as they are."""
+    """A guard with another form for loops over nodes, which may leave the single calls unwrapped."""
 
     def in_loops(self, call: Call, hook: str, plugin: str) -> ForNodes:
-        """Return what is told the number of nodes that *call* is called for, and returns what to call."""
+        """Return a function from the number of nodes in a loop to what the loop calls for each of them."""
         ...
 
 
@@ -67,7 +70,11 @@ class _HookManager(pluggy.PluginManager):
 def collected(
     plugins: Mapping[str, Any], observer: Observer | None, guards: Sequence[Guard]
 ) -> tuple[dict[tuple[str, str], Call], dict[tuple[str, str], ForNodes]]:
-    """Let pluggy validate and collect the hooks; (plugin, hook) → adapted call, and what loops call."""
+    """Return the wrapped calls of all hooks, and the forms for loops over nodes, both by plugin and hook.
+
+    Without a form for loops where the outermost wrapper has none. :class:`PluginError` for a plugin that
+    pluggy refuses.
+    """
     manager = _HookManager(PROJECT)
     manager.add_hookspecs(Hookspecs)
     for name, plugin in plugins.items():
@@ -78,7 +85,7 @@ def collected(
             raise PluginError(f"plugin {name} cannot be registered: {error}") from error
     calls: dict[tuple[str, str], Call] = {}
     for_nodes: dict[tuple[str, str], ForNodes] = {}
-    last = guards[-1] if guards and observer is None else None  # others see each call
+    last = guards[-1] if guards and observer is None else None  # what is further in must see each call
     outermost = last if isinstance(last, LoopGuard) else None
     for hook, specified in HOOK_ARGUMENTS.items():
         for implementation in getattr(manager.hook, hook).get_hookimpls():
@@ -114,7 +121,7 @@ def closed_on_error(plugins: Mapping[str, Any]) -> Iterator[None]:
 
 
 def _nothing() -> None:
-    """Stand in for a hook that a plugin does not have."""
+    """Replacement for a hook that a plugin does not have."""
 
 
 def _observed(call: Call, hook: str, plugin: str, observer: Observer) -> Call:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,9 @@ from schedframe import (
 from schedframe.cycle.latency import BATCH
 from schedframe.cycle.metering.catalogue import CALL_SECONDS
 from schedframe.cycle.metering.gaps import SAMPLED, TOGETHER, MeasuredCycles
-from schedframe.cycle.metering.plugin_calls import CallCounts, SampledCalls
-from schedframe.framework.plan import Plan, PointRuns
+from schedframe.cycle.metering.plugin_calls import POINT_OF_HOOK, CallCounts, SampledCalls
+from schedframe.framework.plan import Plan, PointRuns, compile_plan
+from schedframe.framework.points import HOOK_ARGUMENTS, HOOKS_OF_POINT
 from schedframe.metrics import SchedulerMetrics
 from schedframe.testing import node, pod
 
@@ -37,7 +39,7 @@ CALLED = Counter[tuple[str, str, str]]()
 """Calls that did not skip, by plugin, extension point and profile."""
 
 
-def told(plugin: object, point: str, answer: Any) -> Any:
+def counted(plugin: object, point: str, answer: Any) -> Any:
     """Count a call with *answer*, and give the answer."""
     if isinstance(answer, str):
         CALLED[type(plugin).__name__, point, DEFAULT] += 1
@@ -63,20 +65,20 @@ class ByNode:
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Rows) -> Any:
-        return told(self, "PreFilter", says(pod, "pre_filter"))
+        return counted(self, "PreFilter", says(pod, "pre_filter"))
 
     @hookimpl
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Any:
         rejected = node_info.name == pod.labels.get("not")
-        return told(self, "Filter", Status.unschedulable("not here") if rejected else None)
+        return counted(self, "Filter", Status.unschedulable("not here") if rejected else None)
 
     @hookimpl
     def pre_score(self, state: CycleState, pod: Pod, nodes: Rows) -> Any:
-        return told(self, "PreScore", says(pod, "pre_score"))
+        return counted(self, "PreScore", says(pod, "pre_score"))
 
     @hookimpl
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Any:
-        return told(self, "Score", len(node_info.pods))
+        return counted(self, "Score", len(node_info.pods))
 
 
 class ByRows(ByNode):
@@ -84,16 +86,16 @@ class ByRows(ByNode):
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Rows) -> Any:
-        return told(self, "PreFilter", Status.skip() if "quiet" in pod.labels else None)
+        return counted(self, "PreFilter", Status.skip() if "quiet" in pod.labels else None)
 
     @hookimpl
     def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
-        told(self, "Filter", None)
+        counted(self, "Filter", None)
         return None
 
     @hookimpl
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Any:
-        return told(self, "Score", np.zeros(len(rows), np.int64))
+        return counted(self, "Score", np.zeros(len(rows), np.int64))
 
 
 class OnlyRows(ByRows):
@@ -171,24 +173,24 @@ def test_a_reload_keeps_what_was_counted() -> None:
     assert evaluations(metrics) == CALLED
 
 
-def test_no_reader_sees_a_count_while_a_plan_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_reader_sees_a_count_while_a_plan_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     scheduler, metrics = world([{}] * 3)
     assert scheduler.core.meter is not None
     calls = scheduler.core.meter.profiles[DEFAULT].calls
     held, count = list[bool](), PointRuns.calls
 
-    def counted(runs: PointRuns, plan: Plan) -> Counter[tuple[str, str]]:
+    def watched(runs: PointRuns, plan: Plan) -> Counter[tuple[str, str]]:
         held.append(calls.lock.locked())
         return count(runs, plan)
 
-    monkeypatch.setattr(PointRuns, "calls", counted)
+    monkeypatch.setattr(PointRuns, "calls", watched)
     scheduler.close()
     assert evaluations(metrics) == CALLED
     assert held
     assert all(held)
 
 
-def test_durations_that_nobody_reads_stay_few_without_events() -> None:
+def test_durations_are_counted_in_batches_without_events_and_readers() -> None:
     scheduler, _ = world([])
     assert scheduler.core.meter is not None
     counts = scheduler.core.meter.profiles[DEFAULT]
@@ -220,6 +222,38 @@ def test_calls_are_exchanged_only_while_cycles_are_measured() -> None:
         cycles.turn()
     scheduler.close()
     assert all(plain()), "a plan that is in use no more is as it was"
+
+
+def test_each_hook_is_measured_and_none_twice() -> None:
+    cycles, counts = MeasuredCycles(), CallCounts(CALL_SECONDS.bounds)
+    calls = SampledCalls(counts, cycles)
+    hooks = [hook for hook in POINT_OF_HOOK if hook not in ("pre_bind", "bind")]
+    functions = {
+        hook: hookimpl(eval(f"lambda {', '.join(('self', *HOOK_ARGUMENTS[hook]))}: None"))
+        for hook in POINT_OF_HOOK
+    }
+    sort = type("Sort", (), {"queue_sort_key": hookimpl(lambda self, pod_info: 0)})()
+    plugins = {"All": type("All", (), functions)(), "Sort": sort}
+    enabled = {point: [("All", 1)] for point in HOOKS_OF_POINT if point != "queueSort"}
+    plan = compile_plan(plugins, {**enabled, "queueSort": [("Sort", 0)]}, guards=[calls])
+    exchanges = calls.add_plan(plan)
+    holders: dict[str, Callable[[], Any]] = {
+        "pod_signature": lambda: dict(plan.signatures)["All"],
+        "pre_bind_pre_flight": lambda: plan.pre_flight["All"].call,
+        "normalize_scores": lambda: plan.score[0].normalize,
+        **{hook: partial(getattr, plan.pod_hooks[0], hook) for hook in ("add_pod", "remove_pod")},
+        **{hook: partial(getattr, plan.filter[0], hook) for hook in hooks if hook.startswith("filter")},
+        **{hook: partial(getattr, plan.score[0], hook) for hook in hooks if hook.startswith("score")},
+    }
+    for measured in (False, True):
+        cycles.now = measured
+        for exchange in exchanges:
+            exchange.use(measured=measured)
+        for hook in hooks:
+            call = holders[hook]() if hook in holders else getattr(plan, hook)[0].call
+            call(*range(len(HOOK_ARGUMENTS[hook])))
+    found = {point: len(series.durations["Success"]._new) for (_, point), series in counts.series.items()}
+    assert found == Counter(POINT_OF_HOOK[hook] for hook in hooks)
 
 
 def test_one_cycle_in_ten_is_measured() -> None:

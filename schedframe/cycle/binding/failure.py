@@ -93,17 +93,15 @@ def requeue_interrupted(
 
 def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | Rejection | None) -> None:
     rejected = status.is_rejected
-    if diagnosis is None:
-        plugins = {status.plugin} if rejected and status.plugin else set()
-    elif diagnosis.pending_plugins:
+    if diagnosis is not None:
         plugins = diagnosis.unschedulable_plugins | diagnosis.pending_plugins
     else:
-        plugins = diagnosis.unschedulable_plugins
+        plugins = {status.plugin} if rejected and status.plugin else set()
     if core.meter is not None:
         core.meter.failed(attempt, rejected, plugins)
-        if not core.observers and attempt.trace is None:
-            attempt.started = 0.0  # as observe() does
-            return
+    if not core.observers and attempt.trace is None:
+        attempt.started = 0.0  # as observe() does: the attempt is counted
+        return
     result = AttemptResult.UNSCHEDULABLE if rejected else AttemptResult.ERROR
     rejected_by = tuple(sorted(plugins))
     observe(core, attempt, result, rejected_by)

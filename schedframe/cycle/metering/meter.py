@@ -83,7 +83,7 @@ class Meter:
     def add_framework(self, framework: Framework) -> None:
         """Count the attempts that *framework* makes from now on."""
         counts, plan = self.of_profile(framework.profile_name), framework.plan
-        self._exchanges[framework] = counts.calls.watch(plan)
+        self._exchanges[framework] = counts.calls.add_plan(plan)
         binder = next(iter(plan.bind), None)
         series = counts.calls.counts.of("" if binder is None else binder.name, POINT_OF_HOOK["bind"])
         self._bound[framework] = BoundPods(counts, series.runs_with(SUCCESS), framework.bound_figures)
@@ -92,7 +92,7 @@ class Meter:
         """Forget a framework that makes no attempt any more; what it did stays counted."""
         for exchange in self._exchanges.pop(framework, ()):
             exchange.use(measured=False)
-        self.of_profile(framework.profile_name).calls.forget(framework.plan)
+        self.of_profile(framework.profile_name).calls.remove_plan(framework.plan)
         bound = self._bound.pop(framework, None)
         if bound is not None:
             bound.fold()

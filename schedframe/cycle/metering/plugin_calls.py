@@ -146,7 +146,7 @@ class SampledCalls:
         """Return *call*, or a function that does the same, measures some calls and counts all."""
         if hook in _COUNTED_HOOKS:
             series = self.counts.of(plugin, POINT_OF_HOOK[hook])
-            return _counted(call, measured(call, series), series, self.cycles)
+            return _counted(call, _measured(call, series), series, self.cycles)
         return _sampled(call, self.measured(call, hook, plugin), self.cycles) if hook == _SIGN else call
 
     def in_loops(self, call: Call, hook: str, plugin: str) -> Callable[[int], Call]:
@@ -158,15 +158,15 @@ class SampledCalls:
 
     def measured(self, call: Call, hook: str, plugin: str) -> Call:
         """Return a function that does what *call* does, and measures it."""
-        return measured(call, self.counts.of(plugin, POINT_OF_HOOK[hook]))
+        return _measured(call, self.counts.of(plugin, POINT_OF_HOOK[hook]))
 
-    def watch(self, plan: Plan) -> tuple[Exchange, ...]:
+    def add_plan(self, plan: Plan) -> tuple[Exchange, ...]:
         """Count the calls of *plan* from now on; return what to exchange while cycles are measured."""
         plan.runs = self._runs[plan] = PointRuns()
         return exchanges(plan, self.measured)
 
-    def forget(self, plan: Plan) -> None:
-        """Keep of *plan* what was counted so far."""
+    def remove_plan(self, plan: Plan) -> None:
+        """Count the calls of *plan* no more; those so far stay counted."""
         with self.lock:
             runs = self._runs.pop(plan, None)
             if runs is not None:
@@ -185,7 +185,7 @@ class SampledCalls:
         return +found
 
 
-def measured(call: Call, series: CallSeries) -> Call:
+def _measured(call: Call, series: CallSeries) -> Call:
     """Return a function that does what *call* does, and measures it."""
     durations = series.durations
     # What was answered last, and what takes the seconds of calls with that answer.
@@ -236,7 +236,7 @@ def _counted(call: Call, measured: Call, series: CallSeries, cycles: MeasuredCyc
 
 
 def _loop(call: Call, series: CallSeries, cycles: MeasuredCycles) -> Callable[[int], Call]:
-    each = measured(call, series)
+    each = _measured(call, series)
 
     def chosen(count: int) -> Call:
         series.calls += count

@@ -1,8 +1,8 @@
-"""Which events of the cluster are measured: some, chosen where choosing costs no event that is not measured.
+"""Sampling of cluster events for their handling time, at no cost for each event that is not measured.
 
-What posts events hands them to a plain handler, and for a while to one that samples: from a moment that the
-scheduler chooses until the first of them is handled. That one is measured, and of those that were posted in
-the meantime one in a hundred.
+Events are posted with one of two handlers. :meth:`SampledEvents.begin` switches from the plain one to the
+sampling one, the first event that the latter handles switches back. That event is measured, and one in a
+hundred of those posted in between. A switch that is not undone would cost a call for each event.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Handler = Callable[[WatchEvent], None]
 
 @define(eq=False)
 class SampledEvents:
-    """The handler that samples. The core's thread only."""
+    """The sampling handler. The core's thread only; events may be posted in any thread."""
 
     plain: Handler
     timed: Handler
