@@ -26,6 +26,7 @@ from schedframe import (
 )
 from schedframe.cycle.latency import BATCH
 from schedframe.cycle.metering.catalogue import CALL_SECONDS
+from schedframe.cycle.metering.exchanges import switch
 from schedframe.cycle.metering.gaps import SAMPLED, TOGETHER, MeasuredCycles
 from schedframe.cycle.metering.plugin_calls import POINT_OF_HOOK, CallCounts, SampledCalls
 from schedframe.framework.plan import Plan, PointRuns, compile_plan
@@ -247,8 +248,7 @@ def test_each_hook_is_measured_and_none_twice() -> None:
     }
     for measured in (False, True):
         cycles.now = measured
-        for exchange in exchanges:
-            exchange.use(measured=measured)
+        switch(exchanges, timed=measured)
         for hook in hooks:
             call = holders[hook]() if hook in holders else getattr(plan, hook)[0].call
             call(*range(len(HOOK_ARGUMENTS[hook])))

@@ -94,7 +94,9 @@ def requeue_interrupted(
 def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | Rejection | None) -> None:
     rejected = status.is_rejected
     if diagnosis is not None:
-        plugins = diagnosis.unschedulable_plugins | diagnosis.pending_plugins
+        plugins = diagnosis.unschedulable_plugins
+        if diagnosis.pending_plugins:  # seldom
+            plugins = plugins | diagnosis.pending_plugins
     else:
         plugins = {status.plugin} if rejected and status.plugin else set()
     if core.meter is not None:

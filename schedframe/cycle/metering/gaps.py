@@ -13,7 +13,9 @@ SAMPLED: Final = 10
 each one that counts as a measured call, too.
 """
 TOGETHER: Final = 20
-"""Measured cycles in a row. To switch the calls of a plan takes 15 µs (basic at 5,000 nodes)."""
+"""Measured cycles in a row. To switch the calls of a plan takes 8 µs, 0.4 % of the time of a pod (basic at
+5,000 nodes); with 40 in a row 13 µs, since more of its entries have left the processor's caches.
+"""
 EVENTS_FOR_EACH_MEASURED: Final = 100
 """Events that come together for each one that is measured, on the average."""
 _draw: Final = Random().random

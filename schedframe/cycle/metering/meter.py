@@ -22,7 +22,7 @@ from ..latency import Histogram, Histograms
 from ..runtime.clock import Clock, SystemClock
 from . import catalogue
 from .bound_pods import BoundPods
-from .exchanges import Exchange
+from .exchanges import Exchange, switch
 from .gaps import MeasuredCycles
 from .plugin_calls import POINT_OF_HOOK, SUCCESS
 from .profile_meter import ProfileMeter
@@ -90,19 +90,19 @@ class Meter:
 
     def remove_framework(self, framework: Framework) -> None:
         """Forget a framework that makes no attempt any more; what it did stays counted."""
-        for exchange in self._exchanges.pop(framework, ()):
-            exchange.use(measured=False)
+        switch(self._exchanges.pop(framework, ()), timed=False)
         self.of_profile(framework.profile_name).calls.remove_plan(framework.plan)
         bound = self._bound.pop(framework, None)
         if bound is not None:
             bound.fold()
 
     def _turned(self, measured: bool) -> None:
-        for each in list(self._exchanges.values()):
-            for exchange in each:
-                exchange.use(measured=measured)
+        for exchanges in list(self._exchanges.values()):
+            switch(exchanges, timed=measured)
         if measured:
-            self._fold_if_full()
+            for bound in list(self._bound.values()):
+                bound.fold_if_full()
+            self._fold_series()
             self.measure_event()
 
     def measure_event(self) -> None:
@@ -151,9 +151,8 @@ class Meter:
         for bound in list(self._bound.values()):
             bound.fold()
 
-    def _fold_if_full(self) -> None:
-        for bound in list(self._bound.values()):
-            bound.fold_if_full()
+    def _fold_series(self) -> None:
+        """Each :data:`_CHECKED_EACH` th time count what series have, where that is much."""
         self._until_check -= 1
         if self._until_check:
             return
@@ -188,7 +187,7 @@ class Meter:
             start = perf_counter()
             handle(event)
             seconds = perf_counter() - start
-            self._fold_if_full()  # here and where cycles turn, so that it costs nothing for each pod
+            self._fold_series()  # here and where cycles turn, so that it costs nothing for each pod
             kind, old, new = event.kind, event.old, event.new
             if kind == "Pod":
                 before = old is not None and bool(old.spec.node_name)

@@ -33,16 +33,17 @@ class SampledEvents:
         """Measure the next event that is posted."""
         if not self._awaits_first:
             self._awaits_first = True
+            self._left = 1
             self.divert(True)
 
     def handle(self, event: WatchEvent) -> None:
         """Handle an event that was posted here."""
         self._left -= 1
+        if self._left:
+            self.plain(event)
+            return
         if self._awaits_first:
             self._awaits_first = False
             self.divert(False)
-        elif self._left > 0:
-            self.plain(event)
-            return
         self._left = random_gap_of_events()
         self.timed(event)
