@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-import textwrap
 from collections.abc import Iterator
 from enum import Enum
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -70,17 +71,31 @@ def attribute_docstrings(cls: type) -> dict[str, str]:
     """Return name → the text below an assignment in the body of *cls* or of a base class."""
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        try:
-            source = textwrap.dedent(inspect.getsource(base))
-        except (TypeError, OSError):  # a class of the standard library in C, or one made at run time
-            continue
-        (definition,) = ast.parse(source).body
-        if isinstance(definition, ast.ClassDef):
-            found |= _documented(definition.body)
+        found |= _own_docstrings(base)
     return found
 
 
-def _documented(body: list[ast.stmt]) -> dict[str, str]:
+@cache
+def _own_docstrings(cls: type) -> dict[str, str]:
+    try:
+        path = inspect.getsourcefile(cls)
+    except TypeError:  # a class of the standard library in C
+        path = None
+    scope: ast.AST | None = None if path is None else parsed(Path(path))
+    for part in cls.__qualname__.split("."):
+        inside = () if scope is None else ast.walk(scope)
+        scope = next((each for each in inside if isinstance(each, ast.ClassDef) and each.name == part), None)
+    return documented(scope.body) if isinstance(scope, ast.ClassDef) else {}  # else made at run time
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """Return the code of a file; parsed once, since inspect does so for each class."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def documented(body: list[ast.stmt]) -> dict[str, str]:
+    """Return name → the text below its assignment, of those that have one."""
     found = {}
     for statement, following in pairwise(body):
         targets = statement.targets if isinstance(statement, ast.Assign) else []

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections.abc import Iterator
 from enum import Enum
 from importlib import import_module
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import attrs
-from reference_members import member_lines, members_of
+from reference_members import documented, member_lines, members_of, parsed
 
 import schedframe
 from schedframe.framework import hookspecs
@@ -136,14 +134,9 @@ def _documentation(module: str, name: str) -> str:
     package = f"schedframe.{schedframe._PACKAGE_OF[name]}" if module == "schedframe" else module
     file = Path(import_module(package).__file__ or "")
     for path in sorted(file.parent.rglob("*.py")) if file.stem == "__init__" else [file]:
-        body = ast.parse(path.read_text(encoding="utf-8")).body
-        for statement, following in pairwise(body):
-            targets = statement.targets if isinstance(statement, ast.Assign) else []
-            if isinstance(statement, ast.AnnAssign):
-                targets = [statement.target]
-            assigned = any(isinstance(target, ast.Name) and target.id == name for target in targets)
-            if assigned and isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
-                return inspect.cleandoc(str(following.value.value))
+        text = documented(parsed(path).body).get(name)
+        if text is not None:
+            return inspect.cleandoc(text)
     return ""
 
 
