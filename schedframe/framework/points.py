@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final
 
 from attrs import frozen
 
 from .hookspecs import Hookspecs, Spec, Tier
 from .markers import PROJECT
+
+_MARKER: Final = f"{PROJECT}_impl"
 
 
 @frozen
@@ -65,19 +69,29 @@ def hooks_of_tier(tier: Tier) -> tuple[str, ...]:
 
 
 def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
-    """Return the methods of a plugin, or plugin class, marked with ``@hookimpl``, with the options."""
+    """Return the methods of a plugin, or plugin class, marked with ``@hookimpl``, with the options.
+
+    By name. Attributes are found without calling code of the plugin, such as properties. O(attributes).
+    """
     markers: dict[str, dict[str, Any]] = {}
-    for name in dir(plugin):
-        if name.startswith("__"):
-            continue
-        try:
-            method = inspect.getattr_static(plugin, name)
-        except AttributeError:
-            continue
-        marker = getattr(getattr(method, "__func__", method), f"{PROJECT}_impl", None)
-        if isinstance(marker, dict):
-            markers[name] = marker
-    return markers
+    for attributes in _namespaces(plugin):
+        for name, value in attributes.items():
+            marker = getattr(getattr(value, "__func__", value), _MARKER, None)
+            if isinstance(marker, dict) and not name.startswith("__"):
+                markers[name] = marker
+            elif markers:
+                markers.pop(name, None)  # what is not marked hides what a base class has
+    return dict(sorted(markers.items()))
+
+
+def _namespaces(plugin: object) -> Iterator[Mapping[str, Any]]:
+    """Yield the attributes of the base classes of a plugin, or plugin class, then its own."""
+    cls = plugin if isinstance(plugin, type) else type(plugin)
+    for base in reversed(cls.__mro__[:-1]):
+        yield vars(base)
+    if cls is not plugin:
+        with suppress(AttributeError):  # it has slots only
+            yield object.__getattribute__(plugin, "__dict__")
 
 
 def points_of(plugin: object) -> tuple[str, ...]:

@@ -68,6 +68,18 @@ class WithBadEvents:
         return 5
 
 
+@define(eq=False, slots=False)
+class RefusedWhenMade:
+    """Its class keeps the contract."""
+
+    def __attrs_post_init__(self) -> None:
+        vars(self)["score"] = hookimpl(lambda nothing: 1)
+
+    @hookimpl
+    def filter(self) -> None:
+        return None
+
+
 MADE: list[Opened] = []
 FAILS: list[bool] = []
 
@@ -78,7 +90,7 @@ def nothing_made() -> None:
     FAILS[:] = [True]
 
 
-@pytest.mark.parametrize("last", [Failing, WithBadEvents])
+@pytest.mark.parametrize("last", [Failing, WithBadEvents, RefusedWhenMade])
 def test_the_plugins_before_one_that_fails_are_closed(last: Any) -> None:
     with pytest.raises((ConfigError, PluginError)):
         Scheduler(InMemoryCluster(), configuration("a"), plugins=[Opened, FailsAtClose, last])

@@ -55,6 +55,42 @@ def test_points_of_a_class_and_of_its_instance() -> None:
     assert set(hooks_of(cls)) == {"score", "unreserve", "close"}
 
 
+def test_hooks_are_those_that_a_call_would_find() -> None:
+    """Of a base class, hidden by a subclass, set on the instance; none of it runs code of the plugin."""
+
+    class Base:
+        @hookimpl
+        def filter(self) -> None: ...
+
+        @hookimpl
+        def permit(self) -> None: ...
+
+        @hookimpl
+        def score(self) -> int:
+            return 1
+
+    class Derived(Base):
+        permit = None  # type: ignore[assignment]
+
+        def filter(self) -> None: ...
+
+        @property
+        def reserve(self) -> None:
+            raise AssertionError("a property that was read")
+
+        def __getattr__(self, name: str) -> None:
+            raise AssertionError(name)
+
+    class Slotted(Base):
+        __slots__ = ("reserve",)
+
+    plugin = Derived()
+    assert list(hooks_of(plugin)) == list(hooks_of(Derived)) == ["score"]
+    plugin.bind = hookimpl(lambda: None)  # type: ignore[attr-defined]
+    assert list(hooks_of(plugin)) == ["bind", "score"]
+    assert list(hooks_of(Slotted())) == ["filter", "permit", "score"]
+
+
 def test_a_sound_plugin_passes() -> None:
     @define(eq=False)
     class Sound:
