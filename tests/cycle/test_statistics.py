@@ -11,10 +11,12 @@ from attrs import define, field
 from schedframe import (
     InMemoryCluster,
     InputError,
+    NodeInfo,
     Scheduler,
     Status,
     ThreadExecutor,
     VirtualClock,
+    hookimpl,
 )
 from schedframe.cycle import AttemptOutcome, AttemptResult, Statistics
 from schedframe.testing import node, pod
@@ -53,6 +55,33 @@ def test_attempts_are_counted_by_result() -> None:
     assert statistics.pools["unschedulable"] == 2
     assert statistics.pools["error_backoff"] == 1
     assert (statistics.nodes, statistics.pods) == (1, 2)
+
+
+@define(eq=False)
+class Later:
+    """Waits for something outside of the cluster where the node has the label."""
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status | None:
+        return Status.pending("later") if "later" in node_info.labels else None
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["with statistics", "observed only"])
+def test_a_plugin_that_leaves_a_pod_pending_rejected_it(counted: bool) -> None:
+    nodes = [node("later").labels(later="1"), node("small").allocatable(cpu="1", pods=5)]
+    watching = Watching()
+    scheduler = Scheduler(
+        InMemoryCluster([*nodes, pod("big").requests(cpu="2")]),
+        plugins=[Later],
+        observer=watching,
+        statistics=counted,
+    )
+    scheduler.run_until_idle()
+    (outcome,) = watching.outcomes
+    assert outcome.rejected_by == ("Later", "NodeResourcesFit")
+    if counted:
+        profile = scheduler.statistics().profiles[DEFAULT]
+        assert profile.rejections == {"Later": 1, "NodeResourcesFit": 1}
 
 
 def test_the_time_of_a_pod_is_that_of_the_clock_over_all_attempts() -> None:

@@ -95,7 +95,7 @@ def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis 
     rejected = status.is_rejected
     if diagnosis is not None:
         plugins = diagnosis.unschedulable_plugins
-        if diagnosis.pending_plugins:  # seldom
+        if diagnosis.pending_plugins:  # seldom; the union would copy the set for each attempt
             plugins = plugins | diagnosis.pending_plugins
     else:
         plugins = {status.plugin} if rejected and status.plugin else set()
