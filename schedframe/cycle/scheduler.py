@@ -275,10 +275,7 @@ class Scheduler:
         started = trace = None
         if self._timed:
             started = perf_counter()
-            cycles = core.cycles
-            cycles.left -= 1
-            if not cycles.left:
-                cycles.turn()
+            core.cycles.begin()
             if core.tracing is not None:
                 trace = core.tracing.begin(framework.profile_name, info, started)
         decision = core.search.decide(framework, pod)

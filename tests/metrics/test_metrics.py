@@ -25,12 +25,16 @@ from schedframe import (
 from schedframe.cycle import AttemptResult
 from schedframe.cycle.latency import Distribution
 from schedframe.cycle.metering import gaps
+from schedframe.cycle.metering.gaps import SAMPLED
 from schedframe.embed import Embedding, Task, Worker
 from schedframe.metrics import SchedulerMetrics
 from schedframe.queue.counting import QueueCounts, counting
 from schedframe.queue.groups import GroupPools
 from schedframe.testing import node, pod
 from tests.by_labels import Picky
+from tests.cycle.pod_groups.helpers import group, scheduler_of
+from tests.cycle.pod_groups.helpers import node as group_node
+from tests.cycle.pod_groups.helpers import pod as group_pod
 
 DEFAULT = "default-scheduler"
 
@@ -113,6 +117,18 @@ def test_pods_that_wait_together_count_one_by_one() -> None:
     assert attempts < 49, "attempts that are not made are not counted, and metrics do not cause them"
 
 
+@pytest.mark.parametrize("together", [True, False])
+def test_pods_that_are_rejected_together_again_count_one_by_one(together: bool) -> None:
+    world = World(*[pod(f"p{i}").requests(cpu="3") for i in range(50)], wait_together=together)
+    world.scheduler.run_until_idle()
+    (running,) = [each for each in world.cluster.list("Pod") if each.spec.node_name]
+    world.cluster.delete(running)
+    world.clock.advance(60)
+    world.scheduler.run_until_idle()
+    assert world.value("schedule_attempts_total", "scheduled", DEFAULT) == 2
+    assert world.value("queue_incoming_pods_total", "unschedulable", "ScheduleAttemptFailure") == 49 + 48
+
+
 def test_pods_are_counted_when_they_move() -> None:
     world = World(pod("a").requests(cpu="3"), pod("b").requests(cpu="3"), pod("g").gated_by("x"))
     world.scheduler.run_until_idle()
@@ -158,6 +174,21 @@ def test_preemptions_count_their_victims() -> None:
     assert world.value("preemption_attempts_total") >= 1
     victims = world.value("preemption_victims")
     assert (victims.count, victims.total) == (1, 2)
+
+
+def test_calls_for_members_of_a_pod_group_are_sampled() -> None:
+    members = [group_pod(f"m{i}", "g", cpu=0.01) for i in range(3 * SAMPLED)]
+    metrics = SchedulerMetrics()
+    cluster, scheduler, _ = scheduler_of(
+        group_node("n"), group("g", len(members)), *members, metrics=metrics, remember=0
+    )
+    scheduler.run_until_idle()
+    assert all(each.spec.node_name for each in cluster.list("Pod"))
+    families = {family.metric.name: family for family in metrics.families()}
+    calls = families["scheduler_plugin_execution_duration_seconds"].samples
+    measured = calls["NodeResourcesFit", "PreFilter", "Success"]
+    assert isinstance(measured, Distribution)
+    assert 0 < measured.count < len(members)
 
 
 def test_calls_of_plugins_are_sampled_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,25 +45,25 @@ def nothing(measured: bool) -> None:
 class MeasuredCycles:
     """Sampling of scheduling cycles: one in ten is measured, :data:`TOGETHER` in a row. Core's thread only.
 
-    Between two cycles ``left`` is at least 1. A cycle that takes 1 from it must call :meth:`turn` at 0: below
-    0 it never turns again, and the cycles stay measured, or unmeasured, for good.
+    Each cycle calls :meth:`begin`. Between two cycles ``_left`` is at least 1: below, the cycles would stay
+    measured, or unmeasured, for good.
     """
 
     turned: Callable[[bool], None] = nothing
     """Called with ``now`` when it changes."""
     now: bool = False
     """Whether the cycle under way, or the last one, is measured."""
-    left: int = field(factory=lambda: random_gap(SAMPLED))
+    _left: int = field(factory=lambda: random_gap(SAMPLED))
     """Cycles up to the next switch; few at first, so that short runs have measured cycles, too."""
 
     def begin(self) -> None:
         """Choose whether the cycle that begins is measured."""
-        self.left -= 1
-        if not self.left:
+        self._left -= 1
+        if not self._left:
             self.turn()
 
     def turn(self) -> None:
-        """Switch between measured and unmeasured cycles; called when ``left`` is 0."""
+        """Switch between measured and unmeasured cycles; at any time."""
         self.now = not self.now
-        self.left = TOGETHER if self.now else random_gap((SAMPLED - 1) * TOGETHER)
+        self._left = TOGETHER if self.now else random_gap((SAMPLED - 1) * TOGETHER)
         self.turned(self.now)

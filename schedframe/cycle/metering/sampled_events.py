@@ -27,7 +27,9 @@ class SampledEvents:
     divert: Callable[[bool], None] = nothing
     """Has events posted to :meth:`handle` if it is called with true, else to ``plain``."""
     _awaits_first: bool = False
+    """Whether events are posted here; from :meth:`begin` until one of them is handled."""
     _left: int = field(factory=random_gap_of_events)
+    """Events up to the next one that is measured; at least 1 between events, else none ever is again."""
 
     def begin(self) -> None:
         """Measure the next event that is posted."""
