@@ -133,12 +133,11 @@ def _close(plugins: Mapping[str, Any]) -> None:
         # A plugin that breaks the contract is not known to have the hook.
         with suppress(PluginError):
             _register(manager, name, plugin)
-    closes = {each.plugin_name: each.function for each in manager.hook.close.get_hookimpls()}
-    for name in filter(closes.__contains__, plugins):
+    for implementation in manager.hook.close.get_hookimpls():
         try:
-            closes[name]()
+            implementation.function()
         except plugin_faults():
-            logger.exception("plugin %s failed at close", name)
+            logger.exception("plugin %s failed at close", implementation.plugin_name)
 
 
 def _observed(call: Call, hook: str, plugin: str, observer: Observer) -> Call:

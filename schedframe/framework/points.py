@@ -76,10 +76,12 @@ def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
     markers: dict[str, dict[str, Any]] = {}
     for attributes in _namespaces(plugin):
         for name, value in attributes.items():
+            if name.startswith("__"):
+                continue
             marker = getattr(getattr(value, "__func__", value), _MARKER, None)
-            if isinstance(marker, dict) and not name.startswith("__"):
+            if isinstance(marker, dict):
                 markers[name] = marker
-            elif markers:
+            else:
                 markers.pop(name, None)  # what is not marked hides what a base class has
     return dict(sorted(markers.items()))
 

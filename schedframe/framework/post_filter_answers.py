@@ -1,4 +1,4 @@
-"""What plugins answer at post_filter."""
+"""Validation of what plugins answer at post_filter: a result, a status, both or neither."""
 
 from __future__ import annotations
 
