@@ -12,7 +12,7 @@ from attrs import define
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.bench.clock import SkippingClock
 from schedframe.cycle.latency import Distribution
-from schedframe.cycle.metering import bound_pods, catalogue
+from schedframe.cycle.metering import bound_pods, catalogue, gaps
 from schedframe.cycle.metering.collect import _attempts
 from schedframe.cycle.metering.gaps import MeasuredCycles
 from schedframe.cycle.metering.profile_meter import ProfileMeter
@@ -67,12 +67,17 @@ def test_pods_count_by_their_attempts_and_by_what_caused_the_last_one(
     assert isinstance(second, Distribution)
     assert (first.count, second.count) == (7, 3)
     assert second.total == pytest.approx(3 * FLUSH, rel=0.01)
+    runs = _samples(metrics, "framework_extension_point_duration_seconds").samples
+    binds = runs["Bind", "Success", "default-scheduler"]
+    assert isinstance(binds, Distribution)
+    assert binds.count == 10
 
 
 def test_figures_do_not_pile_up_until_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     size = bound_pods._MOMENTS.size
     monkeypatch.setattr(bound_pods, "_KEPT", 20 * size)
     monkeypatch.setattr(bound_pods, "_TOGETHER", 7 * size)
+    monkeypatch.setattr(gaps, "TOGETHER", 20)
     metrics = SchedulerMetrics()
     pods = [pod(f"p{i}").requests(cpu="1m") for i in range(1000)]
     cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=2000), *pods])
@@ -81,7 +86,7 @@ def test_figures_do_not_pile_up_until_they_are_read(monkeypatch: pytest.MonkeyPa
         counts = scheduler.core.meter
         assert counts is not None
         (bound,) = counts._bound.values()
-        assert len(bound.figures) <= 400 * size, "about 50 pods are bound from one measured event to the next"
+        assert len(bound.figures) <= 400 * size, "records are counted each 380 cycles at least"
     (attempts,) = _samples(metrics, "scheduling_attempt_duration_seconds").samples.values()
     assert isinstance(attempts, Distribution)
     assert attempts.count == 1000

@@ -193,6 +193,7 @@ def test_calls_for_members_of_a_pod_group_are_sampled() -> None:
 
 def test_calls_of_plugins_are_sampled_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gaps, "random_gap", lambda mean: mean)
+    monkeypatch.setattr(gaps, "TOGETHER", gaps.SAMPLED)
     world = World(*[pod(f"p{i}").labels(i=str(i)) for i in range(400)], remember=0)
     world.scheduler.run_until_idle()
     assert world.value("plugin_evaluation_total", "NodeResourcesFit", "PreFilter", DEFAULT) == 400

@@ -258,12 +258,13 @@ def test_each_hook_is_measured_and_none_twice() -> None:
 
 def test_one_cycle_in_ten_is_measured() -> None:
     cycles, measured = MeasuredCycles(), list[bool]()
-    for _ in range(40_000):
+    for _ in range(200_000):
         cycles.begin()
         measured.append(cycles.now)
     assert 0.07 < sum(measured) / len(measured) < 0.14
-    runs = "".join("x" if each else " " for each in measured).split()
-    assert {len(run) for run in runs[:-1]} == {TOGETHER}
+    in_row = [len(run) for run in "".join("x" if each else " " for each in measured).split()]
+    assert in_row[:4] == [SAMPLED, 2 * SAMPLED, 4 * SAMPLED, 8 * SAMPLED], "few at first"
+    assert set(in_row[4:-1]) == {TOGETHER}
     assert True in measured[: 2 * SAMPLED], "short runs have some, too"
 
 

@@ -52,7 +52,7 @@ class TimedBindingTask(BindingTask):
 class CountingBindingTask(TimedBindingTask):
     """A :class:`TimedBindingTask` that also counts the attempt, so that the core has nothing left to count.
 
-    Only if it is the pod's first and consists of one call of the only bind plugin: one reading of the clock
+    Only if it is the pod's first and binding is one call of the only bind plugin: one reading of the clock
     then ends both. It sets ``attempt.started`` to 0, the sign for the core; with that left as it is the pod
     would count twice.
     """
@@ -63,7 +63,7 @@ class CountingBindingTask(TimedBindingTask):
         attempt = self.attempt
         framework, info = attempt.framework, attempt.info
         binders = framework.plan.bind
-        if len(binders) != 1 or attempt.pre_binders or attempt.binders or info.attempts > 1:
+        if len(binders) != 1 or attempt.pre_binders or attempt.binders:
             return drive(self._steps())
         call = binders[0].call
         start = perf_counter()
@@ -73,6 +73,9 @@ class CountingBindingTask(TimedBindingTask):
             return self._raised(start, binders[0].name, error)
         if answer is not None:
             return drive(self._answered_since(start, binders[0].name, answer))
+        if info.attempts > 1:
+            self._ended("bind", binders[0].name, start, None)
+            return None
         kept = framework.bound_figures
         kept += packed(perf_counter(), start, attempt.searched, attempt.started, info.initial_attempt)
         attempt.started = 0.0
