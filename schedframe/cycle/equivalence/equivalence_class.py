@@ -126,6 +126,9 @@ class EquivalenceClass:
         self.columns = self.index = self.rejected = self._rowwise = None
         self._overlays, self._memo = {}, RowMemo(self.policy.answers)
         self.state, self.groupings = CycleState(), GroupMaxCache(self.policy)
+        self.new_state = CycleState
+        # What has a column of all rows: without the last class that shares them, they have no use.
+        del self.shared, self.node_columns, self._query
 
     # ---- the index ---------------------------------------------------------------------------------------
 

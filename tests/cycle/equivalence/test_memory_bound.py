@@ -9,6 +9,7 @@ from attrs import evolve
 
 from schedframe import InMemoryCluster, Scheduler
 from schedframe.cycle.equivalence.columns import ClassColumns
+from schedframe.cycle.equivalence.node_columns import NodeColumns
 
 
 def pod(i: int, **requests: str) -> dict[str, Any]:
@@ -66,6 +67,26 @@ def test_columns_of_an_evicted_class_are_freed_at_once() -> None:
             gc.enable()
         assert 1 < len(classes) < 50
         assert 1 < alive <= len(classes)
+
+
+def test_node_columns_without_a_class_are_freed_at_once() -> None:
+    """Specs of pods are kept for later pods, and with each spec its evicted class: without any column."""
+    cluster = InMemoryCluster([{"apiVersion": "v1", **node(i)} for i in range(20)])
+    with Scheduler(cluster, seed=0, remember=4) as scheduler:
+        gc.collect()
+        before = sum(type(one) is NodeColumns for one in gc.get_objects())
+        gc.disable()
+        try:
+            for i in range(40):
+                manifest = pod(i // 2)
+                manifest["metadata"]["name"] = f"p{i}"
+                manifest["spec"]["containers"][0]["image"] = f"image-{i // 2}"  # a node signature of its own
+                cluster.create({"apiVersion": "v1", **manifest})
+                scheduler.run_until_idle()
+            alive = sum(type(one) is NodeColumns for one in gc.get_objects()) - before
+        finally:
+            gc.enable()
+        assert 1 < alive <= 5
 
 
 def test_memoised_answers_count() -> None:
