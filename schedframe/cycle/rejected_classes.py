@@ -14,6 +14,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from .._brief import brief_repr
+from ..errors import InvariantError
 from ..state import NodeTable, Rows
 from .equivalence.evaluate.batch import BatchEvaluator
 from .equivalence.evaluate.query import Query
@@ -50,6 +51,18 @@ class _Group:
         self.queries.append(query)
         self._batch = None
 
+    def renumbered(self, new: Numbers) -> _Group | None:
+        """Return the group of the owners with a new number (old number → new, or -1), if there are any."""
+        left = [
+            (int(new[number]), query)
+            for number, query in zip(self.numbers, self.queries, strict=True)
+            if new[number] >= 0
+        ]
+        if not left:
+            return None
+        numbers, queries = zip(*left, strict=True)
+        return _Group(self.node_columns, self.by_state, self.answers, list(numbers), list(queries))
+
     def passing(self, row: int) -> Numbers:
         """Return the owners for which *row* passes; raises EvaluationFailed."""
         if self.node_columns.codes[row]:
@@ -81,6 +94,8 @@ class RejectedClasses:
     """Changed rows that are evaluated; with more, all owners are dropped. Owners in ``few``: as many."""
     answers: int
     """Memoised at most, for pairs of an owner and a row state."""
+    spare: int = 64
+    """Owners beyond twice those that were of use at the last :meth:`keep`, before the next one is due."""
     drops: int = 0
     """How often owners were dropped; read-only."""
     few: Collection[Any] | None = ()
@@ -93,6 +108,8 @@ class RejectedClasses:
     _groups: dict[tuple[NodeColumns, bool], _Group] = field(factory=dict)
     _passing: dict[int, list[Numbers]] = field(factory=dict)
     """Row → the owners for which it passes; only rows with any."""
+    _of_use: int = 0
+    """Owners that the last :meth:`keep` left."""
     _count: Numbers = field(factory=lambda: np.zeros(8, np.intp))
     """By owner, the number of rows that pass."""
     _sum: Numbers = field(factory=lambda: np.zeros(8, np.intp))
@@ -109,6 +126,7 @@ class RejectedClasses:
             self._groups.clear()
             self._passing.clear()
             self._count[:] = self._sum[:] = 0
+            self._of_use = 0
         self.few = ()
 
     def drop(self, owners: Iterable[Any]) -> None:
@@ -117,6 +135,31 @@ class RejectedClasses:
         if dropped:
             self._dropped |= dropped
             self.drops += 1
+
+    @property
+    def may_be_stale(self) -> bool:
+        """Whether :meth:`keep` is due: owners that nobody asks for cost as much as all others."""
+        return len(self._owners) > 2 * self._of_use + self.spare
+
+    def keep(self, owners: Collection[Any]) -> None:
+        """Drop all but *owners*. O(owners here)."""
+        kept = [number for owner, number in self._number_of.items() if owner in owners and owner in self]
+        numbers: Numbers = np.array(kept, np.intp)
+        new = np.full(len(self._owners), -1, np.intp)
+        new[numbers] = np.arange(len(kept))
+        self._owners = [self._owners[number] for number in kept]
+        self._number_of = {owner: number for number, owner in enumerate(self._owners)}
+        self._dropped.clear()
+        groups = [(key, left) for key, group in self._groups.items() if (left := group.renumbered(new))]
+        self._groups = dict(groups)
+        rows = [(row, _renumbered(passing, new)) for row, passing in self._passing.items()]
+        self._passing = {row: passing for row, passing in rows if passing}
+        for figures in (self._count, self._sum):
+            figures[: len(kept)] = figures[numbers]
+            figures[len(kept) :] = 0
+        self._of_use = len(kept)
+        self.drops += 1
+        self._note_few()
 
     def add(self, owner: Any, columns: NodeColumns, query: Query, *, by_state: bool) -> None:
         """Add the owner of a class for which no row is feasible now. O(owners) at the next changed row.
@@ -178,6 +221,20 @@ class RejectedClasses:
         self._note_few()
         return rows
 
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` unless owners, groups and the rows that pass agree. O(owners)."""
+        numbers = range(len(self._owners))
+        grouped = [number for group in self._groups.values() for number in group.numbers]
+        if sorted(grouped) != list(numbers) or list(self._number_of.values()) != list(numbers):
+            raise InvariantError(f"{len(grouped)} of {len(numbers)} rejected classes are in a group")
+        count, total = np.zeros_like(self._count), np.zeros_like(self._sum)
+        for row, passing in self._passing.items():
+            for owners in passing:
+                count[owners] += 1
+                total[owners] += row
+        if (count != self._count).any() or (total != self._sum).any():
+            raise InvariantError("rows that pass for rejected classes do not add up")
+
     def _evaluate(self, row: int) -> None:
         passing = [owners for group in self._groups.values() if len(owners := group.passing(row))]
         for owners in self._passing.pop(row, ()):
@@ -196,6 +253,12 @@ class RejectedClasses:
         numbers = self._count.nonzero()[0]
         few = len(numbers) <= self.most_rows
         self.few = [self._owners[number] for number in numbers.tolist()] if few else None
+
+
+def _renumbered(passing: Iterable[Numbers], new: Numbers) -> list[Numbers]:
+    """Return *passing* with the new numbers (old number → new, or -1), without what is empty then."""
+    numbers = [new[owners] for owners in passing]
+    return [left for each in numbers if len(left := each[each >= 0])]
 
 
 @brief_repr

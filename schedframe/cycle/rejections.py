@@ -132,19 +132,29 @@ class KnownRejections:
         self, framework: Framework, pod: Pod, pod_class: WaitingClass, result: PostFilterResult | None
     ) -> None:
         """Look at rows that change for *pod_class* from now on, if that is enough to know its next result."""
-        if pod_class in self._rows_as_of_now() or (result is not None and result.unless_row is None):
+        rejected = self._rows_as_of_now()
+        if pod_class in rejected or (result is not None and result.unless_row is None):
             return
+        if rejected.may_be_stale:
+            self._forget_unused()
         memo = self.cache.lookup(framework, pod)
         query = None if memo is None else memo.eq_class.only_filter()
         if memo is None or query is None:
             return
         eq_class = memo.eq_class
         by_state = query.plugins <= eq_class.plan.by_state
-        self._rejected.add(pod_class, eq_class.node_columns, query, by_state=by_state)
+        rejected.add(pod_class, eq_class.node_columns, query, by_state=by_state)
         if not eq_class.plan.node_filters:
-            eq_class.rejected = RejectedClass(self._rejected, pod_class)
+            eq_class.rejected = RejectedClass(rejected, pod_class)
         if result is not None and result.unless_row is not None:
             self._conditions.setdefault(result.unless_row, set()).add(pod_class)
+
+    def _forget_unused(self) -> None:
+        """Look at rows no more for classes without a pod that waits together with others."""
+        rejected = self._rejected
+        rejected.keep(self.core.queue.classes_in_cohorts())
+        left = [(each, {one for one in known if one in rejected}) for each, known in self._conditions.items()]
+        self._conditions = {condition: pod_classes for condition, pod_classes in left if pod_classes}
 
     def _rows_as_of_now(self) -> RejectedClasses:
         """Return the rejected classes, up to date with the table."""

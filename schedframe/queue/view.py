@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 from ..api import Pod
 from .backoff import BackoffQueues
-from .cohort import Cohort, line_of
+from .cohort import Cohort, cohort_of, line_of
 from .counting import TimingHints, counting
 from .gates import Gates
 from .hints import HintTable
 from .in_flight import InFlight
+from .known_outcomes import PodClass
 from .moments import Moments, keyed_order, less_order
 from .nominator import Nominator
 from .options import QueueOptions, options_from
@@ -123,6 +124,15 @@ class QueueView:
         """Return the pods that wait together. O(cohorts)."""
         self._settle()
         return list(self._pools.cohorts.values())
+
+    def classes_in_cohorts(self) -> set[PodClass]:
+        """Return the classes of pods that wait together, or did when they were passed over.
+
+        Nothing is settled, so that it may be called during a cycle. O(cohorts + lines).
+        """
+        passed = [] if self._passed is None else self._passed.infos()
+        cohorts = [*self._pools.cohorts.values(), *filter(None, map(cohort_of, passed))]
+        return {pod_class for cohort in cohorts for pod_class in cohort.lines}
 
     # ---- private -----------------------------------------------------------------------------------------
 

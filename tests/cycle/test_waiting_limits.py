@@ -60,3 +60,26 @@ def test_a_limit_costs_attempts_and_changes_nothing_else(low: dict[str, int], ki
         made.append(_attempts(pair, Random(5), kinds))
         pair.close()
     assert made[0] < made[1], "the limit was not reached"
+
+
+def test_classes_whose_pods_are_gone_cost_nothing_more() -> None:
+    pair = Pair()
+    rejections = pair.together.scheduler.rejections
+    assert rejections is not None
+    rejected = rejections._rejected
+    pair.create([make_node("n", cpu=1), *_pods("stays", 3, 2)])
+    most = 0
+    for step in range(100):
+        pods = _pods(f"p{step}", 2, 2 + step)
+        pair.create(pods)
+        pair.run()
+        for pod in pods:
+            pair.apply(lambda cluster, key=pod.key: cluster.delete("Pod", key))  # type: ignore[misc]
+        most = max(most, len(rejected._owners))
+    pair.run()
+    assert most <= 2 * 2 + rejected.spare + 1, "one class waits, and another one at times"
+    pair.together.tried.clear()
+    pair.create(_pods("small", 1, 1))
+    pair.run()
+    assert [key for key, _ in pair.together.tried] == ["default/small-0"], "the class that stays is known"
+    pair.close()

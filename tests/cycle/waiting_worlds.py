@@ -38,6 +38,8 @@ class Side:
         self.scheduler = Scheduler(
             self.cluster, self.config, clock=self.clock, seed=7, wait_together=self.together
         )
+        if self.scheduler.rejections is not None:
+            self.scheduler.rejections._rejected.spare = 2  # so that classes are often found to be of no use
 
     def own(self, obj: Any) -> Any:
         """Return *obj* with a spec of this side: what is known of pods is kept on their specs."""
@@ -57,6 +59,8 @@ class Side:
         """All that the queue says of each pod, and the order of the pools that have one."""
         queue = self.scheduler.core.queue
         queue.check_invariants()
+        if self.scheduler.rejections is not None:
+            self.scheduler.rejections._rejected.check_invariants()
         self.check_classes()
         found: dict[str, Any] = {
             pod.key: (
