@@ -31,8 +31,8 @@ class _DevicesOfClass:
     ids: tuple[DeviceId, ...]
     pools: tuple[PoolId, ...]
     """Theirs, each once."""
-    changes: int = -1
-    """Number of changes of usage in the pools when ``in_use`` was counted."""
+    changes: tuple[int, ...] | None = None
+    """The last changes of usage in the pools when ``in_use`` was counted."""
     in_use: int = 0
 
 
@@ -80,7 +80,7 @@ class DeviceCounts:
 
     def _count(self, resource: str, device_class: DeviceClass, node: Node) -> tuple[int, int]:
         found, usage = self._devices_of(resource, device_class, node), self._tracker.usage
-        changes = sum([usage.changes.get(pool, 0) for pool in found.pools])
+        changes = tuple([usage.changes.get(pool, 0) for pool in found.pools])
         if changes != found.changes:
             found.in_use, found.changes = sum(map(usage.is_allocated, found.ids)), changes
         return len(found.ids), found.in_use

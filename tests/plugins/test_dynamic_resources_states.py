@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import fields
 
 from plugins_builtin.dynamic_resources.allocation_memo import UNKNOWN, AllocationMemo, AllocationMemos
 from plugins_builtin.dynamic_resources.claims.tracker import ClaimTracker, tracker_of
@@ -95,6 +96,43 @@ def test_states_are_renumbered_beyond_their_limit() -> None:
     assert states.epoch == 1
     assert states.count < 100
     numbers(states)
+
+
+def entries(*parts: Any) -> int:
+    """Number of entries of all containers that are fields of *parts*."""
+    values = [getattr(part, field.name) for part in parts for field in fields(type(part))]
+    return sum(len(value) for value in values if isinstance(value, dict | list | set))
+
+
+@pytest.mark.parametrize("node_goes_first", [False, True])
+def test_nodes_and_pools_that_are_gone_leave_nothing_behind(node_goes_first: bool) -> None:
+    tracker, states = world(slice_of("", [device("a")]), nodes=1)
+    store, table, sizes = tracker._objects, states.table, list[int]()
+
+    def remove_node(name: str) -> None:
+        table.remove_node(name)
+        numbers(states)
+
+    def remove_slice(name: str) -> None:
+        store.remove("ResourceSlice", f"slice-{name}")
+        tracker.sync()
+        numbers(states)
+
+    for step in range(400):
+        name = f"gone-{step}"
+        for each in (name, f"only-shared-{step}"):
+            table.set_node(node(each))
+        store.set(offered(name, 1))
+        tracker.sync()
+        tracker.usage.hold("claim", (Holding((DRIVER, name, f"{name}-0")),))
+        numbers(states)
+        tracker.usage.hold("claim", ())
+        for remove in (remove_node, remove_slice) if node_goes_first else (remove_slice, remove_node):
+            remove(name)
+        remove_node(f"only-shared-{step}")
+        tracker.usage.check_invariants()
+        sizes.append(entries(tracker.pools, tracker.usage, states))
+    assert max(sizes) < 200, "at least one entry would be left by each step"
 
 
 def test_a_wrong_state_is_noticed() -> None:

@@ -44,7 +44,7 @@ def holdings_of(allocation: AllocationResult | None) -> tuple[Holding, ...]:
 class DeviceUsage:
     """Devices in use, by claim. ``hold`` and ``release`` are O(devices of the claim).
 
-    ``changes`` counts changes by pool; caches compare the count to detect that they are stale.
+    Caches compare what ``changes`` has of a pool to detect that they are stale.
     """
 
     whole: dict[DeviceId, int] = field(factory=dict)
@@ -54,8 +54,11 @@ class DeviceUsage:
     capacity: dict[DeviceId, dict[str, int]] = field(factory=dict)
     """Device → capacity → amount that its shares consume, in billionths."""
     changes: dict[PoolId, int] = field(factory=dict)
+    """Pool → number of the last change there, of the changes of all pools; only of pools in use."""
     change_log: ChangeLog[PoolId] = field(factory=ChangeLog)
     """The changed pools in order."""
+    _holdings: dict[PoolId, int] = field(factory=dict)
+    """Pool → its devices and shares that claims have; only positive ones."""
     _held: dict[str, tuple[Holding, ...]] = field(factory=dict)
 
     def hold(self, owner: str, holdings: tuple[Holding, ...]) -> None:
@@ -95,8 +98,12 @@ class DeviceUsage:
             device = holding.device
             _add(self.whole if holding.share is None else self.shares, device, step)
             pool = device[:2]
-            self.changes[pool] = self.changes.get(pool, 0) + 1
             self.change_log.append(pool)
+            _add(self._holdings, pool, step)
+            if pool in self._holdings:
+                self.changes[pool] = self.change_log.version
+            else:  # pools come and go with their nodes
+                del self.changes[pool]
             if holding.capacity:
                 taken = self.capacity.setdefault(device, {})
                 for name, amount in holding.capacity:
@@ -109,13 +116,17 @@ class DeviceUsage:
         fresh = DeviceUsage()
         for owner, held in self._held.items():
             fresh.hold(owner, held)
-        mine = (self.whole, self.shares, self.capacity)
-        if mine != (fresh.whole, fresh.shares, fresh.capacity):
+        mine = (self.whole, self.shares, self.capacity, self._holdings, self.changes.keys())
+        if mine != (fresh.whole, fresh.shares, fresh.capacity, fresh._holdings, fresh.changes.keys()):
             raise InvariantError("devices in use do not add up to what the claims have")
 
 
-def _add(amounts: dict[object, int] | dict[DeviceId, int] | dict[str, int], key: object, step: int) -> None:
-    table: dict[object, int] = amounts  # type: ignore[assignment]  # one helper for three kinds of key
+def _add(
+    amounts: dict[object, int] | dict[DeviceId, int] | dict[PoolId, int] | dict[str, int],
+    key: object,
+    step: int,
+) -> None:
+    table: dict[object, int] = amounts  # type: ignore[assignment]  # one helper for four kinds of key
     value = table.get(key, 0) + step
     if value:
         table[key] = value

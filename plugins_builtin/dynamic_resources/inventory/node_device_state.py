@@ -7,7 +7,7 @@ of its pools and what of it is in use, without names.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,10 @@ NOWHERE: Final = -1
 """The view of a row without a node."""
 _SPARE_NUMBERS: Final = 1024
 """State numbers beyond two for each view; with more, states are renumbered."""
+
+_SPARE_NODES: Final = 64
+"""Nodes with cached pools beyond two for each node; with more, those that are gone are dropped."""
+T = TypeVar("T")
 
 
 @define(eq=False)
@@ -156,6 +160,8 @@ class NodeDeviceStates:
         for row in rows:
             node = table.node_at(row)
             self._set_view(row, None if node is None else self._view_of_node(node))
+        if self.pools.num_cached > 2 * table.num_nodes + _SPARE_NODES:
+            self.pools.forget_nodes(lambda name: table.live_row(name) is None)
 
     def _set_view(self, row: int, view: NodeView | None) -> None:
         number = int(self._row_views[row])
@@ -249,14 +255,14 @@ class NodeDeviceStates:
         if not view.problem:
             del self._view_of[view.pools, view.usable]
         for _, pool in view.own:
-            self._of_pool[pool.id].discard(view.number)
+            _discard(self._of_pool, pool.id, view.number)
         shared = view.shared
         if shared is not None:
             shared.views.discard(view.number)
             if not shared.views:
                 del self._shared[shared.pools]
                 for pool in shared.pools:
-                    self._shared_of[pool.id].discard(shared)
+                    _discard(self._shared_of, pool.id, shared)
         self._views[view.number] = None
         self._free.append(view.number)
 
@@ -280,6 +286,15 @@ class NodeDeviceStates:
         for view in self._views:
             if view is not None:
                 self._states[view.number] = self._state_of(view)
+
+
+def _discard(sets: dict[PoolId, set[T]], id: PoolId, member: T) -> None:
+    """Remove *member* from the set of that pool, and the set if it is empty then."""
+    members = sets.get(id)
+    if members is not None:
+        members.discard(member)
+        if not members:
+            del sets[id]
 
 
 def usable_from(pools: Sequence[NodePool], node: Node) -> tuple[bool, ...] | None:

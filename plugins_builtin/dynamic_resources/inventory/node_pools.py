@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Final, TypeVar
 
 from attrs import define, field, frozen
 
@@ -15,6 +15,7 @@ from .device_content import ContentTable, CounterId, PoolContent
 from .device_usage import DeviceUsage
 from .offered_devices import OfferedDevice, OfferedSlice, PoolId
 
+K = TypeVar("K", str, PoolId)
 SLICE = ResourceSlice.KIND
 _MAX_CRITERIA: Final = 16
 """Criteria with cached candidates for each pool; beyond, the cache of the pool is cleared."""
@@ -27,7 +28,7 @@ class Candidates:
     """Available devices of a pool for one set of criteria."""
 
     changes: int
-    """Number of changes of usage in the pool when they were computed."""
+    """The last change of usage in the pool when they were computed."""
     devices: tuple[OfferedDevice, ...]
     selector_fails: bool
     """Whether a selector fails on one of them, which is an error if the search gets there."""
@@ -148,7 +149,7 @@ class PoolIndex:
     _names: dict[PoolId, dict[str, int]] = field(factory=dict)
     """Pool → names under which its slices are in ``_of_node`` → number of slices."""
     _changes: dict[str | PoolId, int] = field(factory=dict)
-    """Node name or pool → number of changes."""
+    """Node name or pool → number of the last change there, of all changes; only of those with slices."""
     _cached: dict[str, _CachedPools] = field(factory=dict)
     _built: dict[PoolId, dict[tuple[str, ...], NodePool | None]] = field(factory=dict)
     """Pool → names of slices → the pool for nodes that these slices are for."""
@@ -178,6 +179,15 @@ class PoolIndex:
                 return cached.pools
         return self._compute(node)
 
+    def forget_nodes(self, is_gone: Callable[[str], bool]) -> None:
+        """Drop what is cached of nodes that are gone. O(nodes)."""
+        self._cached = {name: cached for name, cached in self._cached.items() if not is_gone(name)}
+
+    @property
+    def num_cached(self) -> int:
+        """Return the number of nodes with cached pools."""
+        return len(self._cached)
+
     def slices_of(self, node: Node) -> Iterator[OfferedSlice]:
         """Yield the slices for *node*, those of all generations; O(slices that may be for the node)."""
         for place in (node.name, ""):
@@ -192,8 +202,8 @@ class PoolIndex:
     def _replace(self, key: str, slice: ResourceSlice | None) -> None:
         before = self._slices.pop(key, None)
         if before is not None:
-            del self._of_node[before.node_name][key]
-            del self._of_pool[before.pool][key]
+            _discard(self._of_node, before.node_name, key)
+            _discard(self._of_pool, before.pool, key)
             self._count(before, -1)
         if slice is not None:
             now = self._slices[key] = OfferedSlice.of(slice, before, self._contents)
@@ -202,16 +212,25 @@ class PoolIndex:
             self._count(now, 1)
 
     def _count(self, changed: OfferedSlice, step: int) -> None:
-        for subject in (changed.node_name, changed.pool):
-            self._changes[subject] = self._changes.get(subject, 0) + 1
         self._built.pop(changed.pool, None)
         self.change_log.append(changed.node_name)
+        self._note(changed.node_name, changed.node_name in self._of_node)
+        self._note(changed.pool, changed.pool in self._of_pool)
         names = self._names.setdefault(changed.pool, {})
         names[changed.node_name] = names.get(changed.node_name, 0) + step
         if not names[changed.node_name]:
             del names[changed.node_name]
+        if not names:
+            del self._names[changed.pool]
         for name in names if len(names) <= _MAX_NODES_LISTED else ("",):
             self.change_log.append(name)
+
+    def _note(self, subject: str | PoolId, has_slices: bool) -> None:
+        """Note a change; a subject without slices is as if it never had any."""
+        if has_slices:
+            self._changes[subject] = self.change_log.version
+        else:
+            self._changes.pop(subject, None)
 
     def _stamps(self, node_name: str, pools: Iterable[PoolId]) -> tuple[int, ...]:
         subjects: tuple[str | PoolId, ...] = ("", node_name, *pools)
@@ -261,6 +280,13 @@ class PoolIndex:
         if len(same) != announced:
             return NodePool(id, incomplete=True, contents=self._contents)
         return build_pool(id, newest, [offered for offered in same if offered not in newest], self._contents)
+
+
+def _discard(slices: dict[K, dict[str, OfferedSlice]], place: K, key: str) -> None:
+    """Remove the slice of that key from *place*, and *place* if it was the last one."""
+    del slices[place][key]
+    if not slices[place]:
+        del slices[place]
 
 
 def build_pool(
