@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -146,6 +147,10 @@ class NodeTable(TableStore):
     """
 
     _columns: dict[Hashable, DictionaryColumn[Any] | DerivedColumn] = field(factory=dict)
+    _labels: dict[str, DictionaryColumn[str]] = field(factory=dict)
+    """By label, :data:`policy.LABEL_COLUMNS` at most."""
+    _more_labels: WeakValueDictionary[str, DictionaryColumn[str]] = field(factory=WeakValueDictionary)
+    """Of other labels, as long as anything refers to them: what keeps a column expects the same one again."""
     _derived_arrays: DerivedArrayCache[NodeTable] = field(init=False)
     _all: Rows | None = None
     _groups: PodGroups | None = None
@@ -172,7 +177,18 @@ class NodeTable(TableStore):
 
     def label(self, key: str) -> DictionaryColumn[str]:
         """Return the values of a node label, up to date."""
-        return self.distinct(("label", key), lambda node: node.labels.get(key))
+        column = self._labels.get(key)
+        return (self._add_label(key) if column is None else column).sync()
+
+    def _add_label(self, key: str) -> DictionaryColumn[str]:
+        if len(self._labels) >= policy.LABEL_COLUMNS:
+            self._more_labels.update(self._labels)
+            self._labels.clear()
+        column = self._more_labels.pop(key, None)
+        if column is None:
+            column = DictionaryColumn(self, lambda node: node.labels.get(key))
+        self._labels[key] = column
+        return column
 
     def distinct(
         self,
@@ -228,7 +244,7 @@ class NodeTable(TableStore):
     @override
     def _grow(self, capacity: int) -> None:
         TableStore._grow(self, capacity)
-        for column in self._columns.values():
+        for column in (*self._columns.values(), *self._labels.values(), *self._more_labels.values()):
             column.grow()
 
     @override

@@ -18,6 +18,10 @@ COUNT_BYTES = 128 * 2**20
 """Bytes that count columns, and domains, may take each; the least recently used ones are dropped first."""
 COUNT_COLUMNS = 2048
 """Count columns that are kept at most, within COUNT_BYTES; they take 8 MB in a table of 64 rows."""
+LABEL_COLUMNS = 256
+"""Columns of node labels that are kept; with one more, those that nothing else refers to are dropped. One of
+5,000 rows takes 20 to 60 KB, and pods may ask for labels of ever new names.
+"""
 KEPT_CHANGES = 4096
 """Entries that a log of changes keeps at least; a reader that falls further behind processes everything.
 A full log takes 64 KiB.

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe.state import NodeInfo, NodeTable
+from schedframe.state import NodeInfo, NodeTable, policy
+from schedframe.state.columns import DictionaryColumn
 
 from .build import make_node, make_pod
 
@@ -39,6 +40,31 @@ def test_a_column_is_made_once_and_follows_the_nodes() -> None:
     table.set_node(make_node("n2"))
     assert table.label("zone") is column
     assert values(table) == ["c", None]
+
+
+@given(asked=st.lists(st.integers(0, 9), max_size=40), held=st.sets(st.integers(0, 9), max_size=4))
+def test_of_many_labels_only_columns_that_somebody_holds_are_kept_for_good(
+    asked: list[int], held: set[int]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(policy, "LABEL_COLUMNS", 3)
+        table, holders = NodeTable(), dict[int, DictionaryColumn[str]]()
+        for step, number in enumerate(asked):
+            table.set_node(make_node(f"n{step}", labels={f"l{number}": str(step)}))
+            column = table.label(f"l{number}")
+            if number in held:
+                assert holders.setdefault(number, column) is column
+            of_nodes = [None if node is None else node.labels.get(f"l{number}") for node in table.nodes()[1]]
+            codes = column.codes[table.rows().index].tolist()
+            assert [column.values[code] if code >= 0 else None for code in codes] == of_nodes
+            del column
+            assert len(table._labels) <= 3
+            assert set(table._more_labels) <= {f"l{each}" for each in held}
+        for number in range(100):
+            table.add_pod(f"unknown{number}", make_pod(f"p{number}"))
+        for number, column in holders.items():
+            assert len(column.codes) == table.capacity
+            assert table.label(f"l{number}") is column
 
 
 def test_pods_do_not_touch_columns_of_nodes() -> None:
