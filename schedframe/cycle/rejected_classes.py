@@ -1,7 +1,9 @@
-"""RejectedClasses: classes for which no row is feasible, and the changed rows that may be by now.
+"""Index of rejected classes: those of waiting pods for which no row is feasible, and rows that changed since.
 
 A pod of such a class need not be tried before a row changes so that it passes. A changed row is evaluated for
-all classes in one batch, as in the score matrix.
+all classes in one batch, as in the score matrix. The invariant: ``_passing`` has each changed row with the
+classes that it suits, and ``_count`` and ``_sum`` are its sums by class. Otherwise a pod would wait although
+a node has room, or be tried in vain. docs/explanation/waiting-together.md has the design.
 """
 
 from __future__ import annotations
@@ -138,7 +140,7 @@ class RejectedClasses:
 
     @property
     def may_be_stale(self) -> bool:
-        """Whether :meth:`keep` is due: owners that nobody asks for cost as much as all others."""
+        """Whether :meth:`keep` is due: a changed row is evaluated for unused owners, too."""
         return len(self._owners) > 2 * self._of_use + self.spare
 
     def keep(self, owners: Collection[Any]) -> None:
@@ -227,6 +229,8 @@ class RejectedClasses:
         grouped = [number for group in self._groups.values() for number in group.numbers]
         if sorted(grouped) != list(numbers) or list(self._number_of.values()) != list(numbers):
             raise InvariantError(f"{len(grouped)} of {len(numbers)} rejected classes are in a group")
+        if not self._dropped <= self._number_of.keys():
+            raise InvariantError("a dropped class has no number")
         count, total = np.zeros_like(self._count), np.zeros_like(self._sum)
         for row, passing in self._passing.items():
             for owners in passing:

@@ -43,7 +43,7 @@ def test_a_column_is_made_once_and_follows_the_nodes() -> None:
 
 
 @given(asked=st.lists(st.integers(0, 9), max_size=40), held=st.sets(st.integers(0, 9), max_size=4))
-def test_of_many_labels_only_columns_that_somebody_holds_are_kept_for_good(
+def test_of_many_labels_only_columns_that_are_referred_to_stay_the_same(
     asked: list[int], held: set[int]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:

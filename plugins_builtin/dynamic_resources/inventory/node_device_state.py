@@ -7,7 +7,7 @@ of its pools and what of it is in use, without names.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from attrs import define, field
 from schedframe import InvariantError, Node, NodeTable, PluginError, Rows
 
 from .device_usage import DeviceUsage
-from .node_pools import NodePool, PoolIndex
+from .node_pools import NodePool, PoolIndex, drop_if_empty
 from .offered_devices import PoolId
 
 Codes = npt.NDArray[np.int32]
@@ -25,10 +25,8 @@ NOWHERE: Final = -1
 """The view of a row without a node."""
 _SPARE_NUMBERS: Final = 1024
 """State numbers beyond two for each view; with more, states are renumbered."""
-
 _SPARE_NODES: Final = 64
 """Nodes with cached pools beyond two for each node; with more, those that are gone are dropped."""
-T = TypeVar("T")
 
 
 @define(eq=False)
@@ -255,14 +253,16 @@ class NodeDeviceStates:
         if not view.problem:
             del self._view_of[view.pools, view.usable]
         for _, pool in view.own:
-            _discard(self._of_pool, pool.id, view.number)
+            self._of_pool[pool.id].remove(view.number)
+            drop_if_empty(self._of_pool, pool.id)
         shared = view.shared
         if shared is not None:
             shared.views.discard(view.number)
             if not shared.views:
                 del self._shared[shared.pools]
                 for pool in shared.pools:
-                    _discard(self._shared_of, pool.id, shared)
+                    self._shared_of[pool.id].remove(shared)
+                    drop_if_empty(self._shared_of, pool.id)
         self._views[view.number] = None
         self._free.append(view.number)
 
@@ -286,15 +286,6 @@ class NodeDeviceStates:
         for view in self._views:
             if view is not None:
                 self._states[view.number] = self._state_of(view)
-
-
-def _discard(sets: dict[PoolId, set[T]], id: PoolId, member: T) -> None:
-    """Remove *member* from the set of that pool, and the set if it is empty then."""
-    members = sets.get(id)
-    if members is not None:
-        members.discard(member)
-        if not members:
-            del sets[id]
 
 
 def usable_from(pools: Sequence[NodePool], node: Node) -> tuple[bool, ...] | None:

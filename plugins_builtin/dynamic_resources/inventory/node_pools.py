@@ -1,8 +1,12 @@
-"""Pools of devices as cached from one node, cached between pods."""
+"""Index of the pools of devices by node, cached between pods until a slice of one of them changes.
+
+The invariant: what is cached of a node has the stamps of all slices that it was computed from. Otherwise
+devices would be allocated that are gone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sized
 from typing import Final, TypeVar
 
 from attrs import define, field, frozen
@@ -16,6 +20,7 @@ from .device_usage import DeviceUsage
 from .offered_devices import OfferedDevice, OfferedSlice, PoolId
 
 K = TypeVar("K", str, PoolId)
+C = TypeVar("C", bound=Sized)
 SLICE = ResourceSlice.KIND
 _MAX_CRITERIA: Final = 16
 """Criteria with cached candidates for each pool; beyond, the cache of the pool is cleared."""
@@ -202,8 +207,10 @@ class PoolIndex:
     def _replace(self, key: str, slice: ResourceSlice | None) -> None:
         before = self._slices.pop(key, None)
         if before is not None:
-            _discard(self._of_node, before.node_name, key)
-            _discard(self._of_pool, before.pool, key)
+            del self._of_node[before.node_name][key]
+            del self._of_pool[before.pool][key]
+            drop_if_empty(self._of_node, before.node_name)
+            drop_if_empty(self._of_pool, before.pool)
             self._count(before, -1)
         if slice is not None:
             now = self._slices[key] = OfferedSlice.of(slice, before, self._contents)
@@ -220,8 +227,7 @@ class PoolIndex:
         names[changed.node_name] = names.get(changed.node_name, 0) + step
         if not names[changed.node_name]:
             del names[changed.node_name]
-        if not names:
-            del self._names[changed.pool]
+        drop_if_empty(self._names, changed.pool)
         for name in names if len(names) <= _MAX_NODES_LISTED else ("",):
             self.change_log.append(name)
 
@@ -282,11 +288,10 @@ class PoolIndex:
         return build_pool(id, newest, [offered for offered in same if offered not in newest], self._contents)
 
 
-def _discard(slices: dict[K, dict[str, OfferedSlice]], place: K, key: str) -> None:
-    """Remove the slice of that key from *place*, and *place* if it was the last one."""
-    del slices[place][key]
-    if not slices[place]:
-        del slices[place]
+def drop_if_empty(collections: dict[K, C], key: K) -> None:
+    """Remove a collection that has become empty: nodes and pools come and go."""
+    if not collections[key]:
+        del collections[key]
 
 
 def build_pool(

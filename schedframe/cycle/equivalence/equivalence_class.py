@@ -127,7 +127,8 @@ class EquivalenceClass:
         self._overlays, self._memo = {}, RowMemo(self.policy.answers)
         self.state, self.groupings = CycleState(), GroupMaxCache(self.policy)
         self.new_state = CycleState
-        # What has a column of all rows: without the last class that shares them, they have no use.
+        # These have columns of all rows, which are freed with the last class that shares them. To read one of
+        # an evicted class is an error.
         del self.shared, self.node_columns, self._query
 
     # ---- the index ---------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class MeasuredCycles:
     """Sampling of scheduling cycles: one in ten is measured, many in a row. Core's thread only.
 
     Ten in a row at first, then twice as many each time up to :data:`TOGETHER`: a short run has measured
-    cycles, too, and not only such.
+    cycles, too, and others.
 
     Each cycle calls :meth:`begin`. Between two cycles ``_left`` is at least 1: below, the cycles would stay
     measured, or unmeasured, for good.
