@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -223,6 +224,22 @@ def test_calls_are_exchanged_only_while_cycles_are_measured() -> None:
         cycles.turn()
     scheduler.close()
     assert all(plain()), "a plan that is in use no more is as it was"
+
+
+def test_the_first_event_after_each_switch_is_measured() -> None:
+    scheduler, _ = world([])
+    meter, cluster = scheduler.core.meter, scheduler.core.cluster
+    assert meter is not None
+    assert isinstance(cluster, InMemoryCluster)
+    measured = []
+    for step in range(5):
+        for number in range(2):
+            cluster.create(pod(f"p{step}-{number}"))
+            scheduler.sync()
+        measured.append(sum(durations.distribution().count for durations in meter.events.values()))
+        scheduler.core.cycles.turn()
+    assert [after - before for before, after in pairwise(measured)] == [1] * 4
+    scheduler.close()
 
 
 def test_each_hook_is_measured_and_none_twice() -> None:
