@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 from attrs import define, field
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schedframe.cycle import rejected_classes
 from schedframe.cycle.rejected_classes import RejectedClasses
 
-OWNERS = range(8)
-ROWS = range(5)
+OWNERS = range(4)
+ROWS = range(3)
 
 
 @define(eq=False)
@@ -55,9 +55,21 @@ STEPS = st.one_of(
 )
 
 
+SEVERAL_KEPT = [
+    *(("add", owner, True) for owner in range(3)),
+    *(("change", row) for row in ROWS),
+    ("keep", {1, 2}),
+    *(("change", row) for row in ROWS),
+    ("keep", {2}),
+    ("change", 0),
+]
+
+
 @given(
-    steps=st.lists(STEPS, max_size=40), suits=st.lists(st.sets(st.sampled_from(ROWS)), min_size=8, max_size=8)
+    steps=st.lists(STEPS, max_size=40),
+    suits=st.lists(st.sets(st.sampled_from(ROWS)), min_size=len(OWNERS), max_size=len(OWNERS)),
 )
+@example(steps=SEVERAL_KEPT, suits=[{0, 1}, {2}, {0, 2}, set()])
 def test_what_is_kept_has_the_same_answers_as_before(steps: list[Any], suits: list[set[int]]) -> None:
     table = Table()
     index = RejectedClasses(table, lambda: (len(table.changed), 0), 100, 100)  # type: ignore[arg-type]
