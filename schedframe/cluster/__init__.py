@@ -15,6 +15,7 @@ from .port import (
     OutcomeUnknown,
     RemoteCluster,
     Subscription,
+    ViewChange,
     WatchEvent,
     WatchHandler,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "RecordedEvent",
     "RemoteCluster",
     "Subscription",
+    "ViewChange",
     "WatchEvent",
     "WatchHandler",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from attrs import frozen
@@ -61,6 +61,21 @@ class WatchEvent:
     old: Any
     new: Any
     old_is_stale: bool = False
+
+
+@brief_repr
+@frozen
+class ViewChange:
+    """Which kinds of a remote cluster are known to be stale from now on.
+
+    It comes behind the events that it follows: when a kind is no longer in ``stale``, everything that
+    happened to it was handed over before.
+    """
+
+    stale: Mapping[str, str]
+    """Kind → why it is known to be stale, such as the last failure."""
+    holds: bool
+    """Whether decisions wait for that: nothing new is sent to a node."""
 
 
 WatchHandler = Callable[[WatchEvent], None]
@@ -162,6 +177,11 @@ class RemoteCluster(ClusterPort, Protocol):
     on_limit_change: Callable[[], None] | None = None
     """To be called when ``binding_limit`` has grown, in any thread; the scheduler sets it."""
 
+    on_view_change: Callable[[ViewChange], None] | None = None
+    """To be called in the thread of the watch events, behind those that it follows; the scheduler sets it.
+
+    A cluster that never calls it is taken for current at all times."""
+
     nomination_delay: float = 0.0
     """Seconds for which the node of a pod that is being bound is not written to its status.
 
@@ -180,7 +200,8 @@ class RemoteCluster(ClusterPort, Protocol):
     def check_may_write(self) -> None:
         """Raise :class:`ClusterError` if nothing may be written now, by others on its behalf either.
 
-        A cluster without leader election has nothing to check.
+        Waits while the view of the cluster is known to be stale; not to be called on the thread of the loop.
+        A cluster without leader election whose view is never stale has nothing to check.
         """
         return
 

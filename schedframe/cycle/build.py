@@ -21,6 +21,7 @@ from ..framework.passing import register_passed
 from ..queue import EVERYTHING, GroupQueue, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, GroupCache, NodeTable, ObjectStore
 from ..state.read_only_table import ReadOnlyInfoTable
+from .binding.bind import view_changed
 from .binding.bind_task import BindingTask
 from .binding.ended import callback_of_bound
 from .binding.timed_task import timing_with
@@ -192,6 +193,7 @@ def _limit_binds(core: Core) -> None:
         return
     from .runtime.asyncio_executor import AsyncioExecutor
 
+    cluster.on_view_change = core.inbox.poster(partial(view_changed, core))
     core.delayed_nominations.delay = cluster.nomination_delay
     core.on_loop = isinstance(executor, AsyncioExecutor) and executor.loop is cluster.loop
     if not executor.inline:

@@ -21,6 +21,7 @@ from .binding.api_writes import PodWriteQueue, WrittenStatus
 from .binding.attempt import Attempt, BindingWork
 from .binding.delayed_nominations import DelayedNominations
 from .binding.paused import PausedBindings
+from .cluster_view import ClusterView
 from .events import EventRecorder
 from .metering.gaps import MeasuredCycles
 from .metering.meter import Meter
@@ -60,6 +61,8 @@ class Core:
     binding: dict[str, Attempt] = field(factory=dict)
     """Attempts that wait in permit or are being bound off the core, by uid."""
     paused: PausedBindings = field(factory=PausedBindings)
+    view: ClusterView = field(init=False)
+    """Whether decisions wait because the view of the cluster is stale."""
     timers: Timers = field(factory=Timers)
     written: dict[str, tuple[WrittenStatus, ...]] = field(factory=dict)
     """By uid, in the order of the writes, see :mod:`.binding.pod_status`; only of pods in ``pending``."""
@@ -104,6 +107,7 @@ class Core:
     def __attrs_post_init__(self) -> None:
         self.cycles = MeasuredCycles() if self.meter is None else self.meter.cycles
         self.writes = PodWriteQueue(self)
+        self.view = ClusterView(self.clock)
         self.events = EventRecorder(self.cluster, self.clock)
         if isinstance(self.cache, GroupCache):
             self.members, self.cache.pending = self.cache.members, self.pending

@@ -11,6 +11,7 @@ from ..api import Node, Pod
 from ..cluster import RemoteCluster, WatchEvent
 from ..framework import Framework, Status
 from ..queue import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, derive_object_events, identity
+from .binding.abort import leave_node
 from .binding.attempt import Attempt
 from .binding.bind import emit, finish_binding, roll_back
 from .binding.failure import handle_failure
@@ -289,8 +290,10 @@ class EventHandlers:
     # ---- nodes and everything else -----------------------------------------------------------------------
 
     def _node(self, old: Node | None, new: Node | None) -> None:
-        cache = self.core.cache
+        core, cache = self.core, self.core.cache
         if old is not None and (new is None or _is_another(old, new)):
+            if core.binding:
+                leave_node(core, old.name)
             cache.remove_node(old.name)
         if new is not None:
             cache.set_node(new)

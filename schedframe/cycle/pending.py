@@ -31,7 +31,8 @@ class PendingPods(Tabular, Sequence[PendingPod]):
     now: float
     """Seconds of the scheduler's clock, which the times of the pods refer to."""
     messages: Mapping[str, str]
-    """Pod key → what it waits for in permit or binding, else what its condition says of the last attempt."""
+    """Pod key → what it waits for in permit or binding, or before its attempt if the view of the cluster is
+    stale; else what its condition says of the last attempt."""
 
     @overload
     def __getitem__(self, index: int) -> PendingPod: ...
@@ -113,6 +114,8 @@ def pending_pods(core: Core) -> PendingPods:
     queued = {pod.uid for pod in waiting}
     waiting += [_bound_off_core(attempt) for uid, attempt in core.binding.items() if uid not in queued]
     messages = {pod.key: _message(core.pending[pod.key]) for pod in waiting if pod.key in core.pending}
+    if core.view.holds and (held := core.view.description()):
+        messages |= {pod.key: held for pod in waiting if pod.pool is Pool.ACTIVE}
     for position, pod in enumerate(waiting):
         progress = progress_of(core, pod.uid) if pod.pool is Pool.IN_FLIGHT else None
         if progress is not None:

@@ -135,7 +135,9 @@ class Scheduler:
             core.queue.flush()
         if self._reloader.requests:
             self._reloader.exchange()
-        if core.binding_limit is not None and self.binds_under_way() >= core.binding_limit():
+        if core.view.holds or (
+            core.binding_limit is not None and self.binds_under_way() >= core.binding_limit()
+        ):
             return None
         while (info := core.queue.pop()) is not None:
             pod = info.pod

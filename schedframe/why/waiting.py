@@ -44,6 +44,8 @@ class Waiting:
     """The node of a pod that is not bound yet, empty if it has none."""
     failure: str = ""
     """What failed at the last attempt, with the plugin; empty unless that ended with an error."""
+    stale_view: str = ""
+    """Why no pod is decided now, ``Node for 3.2 s: …``; empty unless the view of the cluster is stale."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the wait in plain types."""
@@ -55,6 +57,7 @@ class Waiting:
             "events": {each.plugin: list(each.events) for each in self.events},
             "node": self.node,
             "failure": self.failure,
+            "stale_view": self.stale_view,
         }
 
     def lines(self) -> list[str]:
@@ -68,6 +71,8 @@ class Waiting:
             lines.append(f"{self.place}{on}{by}{until}{tried}")
         if self.failure:
             lines.append(f"the last attempt failed: {self.failure}")
+        if self.stale_view:
+            lines.append(self.stale_view)
         return lines + [str(each) for each in self.events]
 
 
@@ -86,10 +91,12 @@ def waiting_of(
         queued = next((each for each in scheduler.core.queue.pending() if each.uid == pod.uid), None)
     if queued is None or scheduler is None:
         return Waiting("", plugins=plugins, events=events) if plugins else None
+    view = scheduler.core.view
+    stale = (view.description() or "") if view.holds else ""
     until = None if queued.wake_at is None else _from_now(scheduler, queued.wake_at)
     holding = (queued.gating_plugin,) if queued.pool is Pool.GATED else queued.unschedulable_plugins
     events = _events(framework, holding) or events
-    return Waiting(str(queued.pool), until, queued.attempts, holding, events, failure=queued.failure)
+    return Waiting(str(queued.pool), until, queued.attempts, holding, events, "", queued.failure, stale)
 
 
 def _on_its_node(scheduler: Scheduler, pod: Pod) -> Waiting | None:
@@ -101,10 +108,13 @@ def _on_its_node(scheduler: Scheduler, pod: Pod) -> Waiting | None:
         return Waiting("permit", until, plugins=waiting.pending_plugins, node=waiting.node_name)
     paused = core.paused.get(pod.uid)
     if paused is not None:
+        node = paused.attempt.node_name
+        if paused.held:
+            return Waiting("binding, held", node=node, stale_view=core.view.description() or "")
         place = "binding, to be verified" if paused.verify else "binding, paused"
         events = (WaitedEvents("binding", _labels(paused.events)),) if paused.events else ()
         until = _from_now(scheduler, paused.deadline)
-        return Waiting(place, until, events=events, node=paused.attempt.node_name)
+        return Waiting(place, until, events=events, node=node)
     attempt = core.binding.get(pod.uid)
     return Waiting("binding", node=attempt.node_name) if attempt is not None else None
 

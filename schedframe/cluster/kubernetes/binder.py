@@ -3,7 +3,9 @@
 A bind whose answer did not come is repeated until the server says what is true: binding a pod to the node
 where it already is does no harm. As long as that takes, the caller waits, so the room on the node stays
 taken. When the server itself fails again and again, nothing more is sent; once all earlier requests must have
-ended, the pod is read back a last time and then goes back to the queue.
+ended, the pod is read back a last time and then goes back to the queue. So it does when the node, which is
+known by its uid, is no longer there: another one under its name is not the one that the pod was decided for.
+No bind is sent while the view of the cluster is stale.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from .errors import (
 )
 from .lanes import Closed, Lanes, Priority
 from .loop_time import loop_time
+from .view import View
 
 logger = logging.getLogger("schedframe.kubernetes")
 
@@ -65,6 +68,8 @@ class Binder:
     lookup: Lookup
     follows: Callable[[str], bool]
     """Whether a kind is followed, so that its absence in ``lookup`` means something."""
+    view: View
+    """What says when the view of the cluster is stale."""
     on_doubt: Callable[[], None] | None = None
     """Called when ``in_doubt`` grows."""
     bound: int = field(default=0, init=False)
@@ -79,15 +84,19 @@ class Binder:
 
         Raises :class:`OutcomeUnknown` only when the client is closed before the truth is known.
         """
-        attempt = _BindAttempt(pod, node_name, shown(self.lookup, pod) is not None)
+        attempt = _BindAttempt(pod, node_name, shown(self.lookup, pod) is not None, self._node_uid(node_name))
         try:
             while True:
                 try:
+                    if self.view.holds:
+                        await self._wait_for_view(attempt)
                     priority = Priority.BIND_AGAIN if attempt.is_unknown else Priority.BIND
                     async with self.lanes.turn(priority):
                         await self._bind_once(attempt)
                     self.bound += 1
                     return
+                except _ViewIsStale:
+                    continue
                 except Closed:
                     raise _ended(attempt) from None
                 except BindRefused:
@@ -103,10 +112,14 @@ class Binder:
         """Return if the pod is bound; raise what went wrong."""
         if self._is_bound(attempt) or (attempt.is_unknown and await self._read_back(attempt)):
             return
+        if attempt.is_unknown and self._node_uid(attempt.node_name) != attempt.node_uid:
+            attempt.is_given_up = True
         if attempt.is_given_up:
             if attempt.may_take_effect():
                 raise attempt.failure
             raise BindRefused(f"{attempt.pod.key} was not bound: {attempt.failure}")
+        if self.view.holds:
+            raise _ViewIsStale
         pod = attempt.pod
         body = {
             "apiVersion": "v1",
@@ -144,9 +157,23 @@ class Binder:
                 return True
         elif attempt.was_shown:
             raise BindNotFound(f"{pod.key} is gone")
-        if not attempt.is_unknown and self.follows("Node") and self.lookup("Node", attempt.node_name) is None:
+        if not attempt.is_unknown and (
+            attempt.node_uid is None or self._node_uid(attempt.node_name) != attempt.node_uid
+        ):
             raise BindRefused(f"{pod.key} is not bound to {attempt.node_name}: the node is gone")
         return False
+
+    def _node_uid(self, node_name: str) -> str | None:
+        """Return the uid of the node that the watch shows, ``None`` without; empty if none is followed."""
+        if not self.follows("Node"):
+            return ""
+        node = self.lookup("Node", node_name)
+        return None if node is None else str(node.uid)
+
+    async def _wait_for_view(self, attempt: _BindAttempt) -> None:
+        await self.view.until_open()
+        if not attempt.is_unknown:
+            attempt.began = loop_time()  # the time in which it could have been sent counts
 
     async def _read_back(self, attempt: _BindAttempt) -> bool:
         """Ask the server where the pod is. Raises :class:`BindRefused` if it cannot get to the node."""
@@ -197,6 +224,10 @@ class Binder:
         await self.lanes.pause(attempt.backoff.next(SETTLE_SECONDS if attempt.is_given_up else wait))
 
 
+class _ViewIsStale(Exception):
+    """The view of the cluster has become stale before the bind was sent."""
+
+
 @define(eq=False)
 class _BindAttempt:
     """One bind, from its first request to the truth."""
@@ -205,6 +236,8 @@ class _BindAttempt:
     node_name: str
     was_shown: bool
     """Whether the watch showed the pod when the bind began."""
+    node_uid: str | None
+    """That of the node then; ``None``: it was gone."""
     is_unknown: bool = False
     """Whether some request may have taken effect."""
     unanswered: int = 0

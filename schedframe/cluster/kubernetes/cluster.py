@@ -19,7 +19,7 @@ from ..._checked import checked
 from ..._validators import optional_number
 from ...api import ClusterObject, Pod, PodCondition
 from ...errors import ClusterError
-from ..port import RemoteCluster, Subscription, WatchHandler
+from ..port import RemoteCluster, Subscription, ViewChange, WatchHandler
 from .binder import Binder
 from .client import ApiClient
 from .decoding import Decoder
@@ -32,6 +32,7 @@ from .loop_thread import LoopThread
 from .reaching import persistently, reach
 from .reflector import Reflector
 from .resources import Resource, find_resource, known_resource
+from .view import STALE_VIEW_SECONDS, View
 from .writer import Writer
 
 logger = logging.getLogger("schedframe.kubernetes")
@@ -63,6 +64,7 @@ class ClusterOptions(TypedDict, total=False):
     sync_timeout: float
     binding_limit: int
     nomination_delay: float
+    stale_view_seconds: float
     fence: Fence | None
 
 
@@ -76,6 +78,8 @@ class KubernetesCluster(RemoteCluster):
     kinds besides those that scheduling reads. ``sync_timeout``: seconds for the first lists of a watch.
     ``binding_limit``: binds under way at a time; the scheduler decides no more pods until some are answered.
     ``nomination_delay``: seconds that a pod waits in permit or pre_bind until its status names the node.
+    ``stale_view_seconds``: how long decisions wait for kinds that cannot be read, from the server's first
+    answer after an outage on; they wait without limit while it answers nothing.
     """
 
     access: Access
@@ -85,11 +89,14 @@ class KubernetesCluster(RemoteCluster):
     sync_timeout: float = field(default=120.0, validator=_SECONDS)
     _binding_limit: int = field(default=BINDS_AT_A_TIME, validator=optional_number("give 1 or more", least=1))
     nomination_delay: float = field(default=NOMINATION_DELAY, validator=_SECONDS)
+    stale_view_seconds: float = field(default=STALE_VIEW_SECONDS, validator=_SECONDS)
     fence: Fence | None = None
     """Until when this replica may write, with leader election; ``None`` for ever."""
     on_limit_change: Callable[[], None] | None = field(default=None, init=False)
     """See :class:`RemoteCluster`."""
     client: ApiClient = field(init=False)
+    view: View = field(init=False)
+    """Which kinds are known to be stale."""
     binder: Binder = field(init=False)
     writer: Writer = field(init=False)
     recorder: EventRecorder = field(init=False)
@@ -105,12 +112,14 @@ class KubernetesCluster(RemoteCluster):
 
     def __attrs_post_init__(self) -> None:
         self.client = ApiClient(self.access, fence=self.fence)
+        self.view = View(self.stale_view_seconds)
         self._lanes = Lanes(self.qps, self.burst, on_slow=self._limit_grew)
         self.binder = Binder(
             client=self.client,
             lanes=self._lanes,
             lookup=self._lookup,
             follows=self.follows,
+            view=self.view,
             on_doubt=self._limit_grew,
         )
         self.writer = Writer(client=self.client, lanes=self._lanes, lookup=self._lookup, find=self._find)
@@ -148,6 +157,15 @@ class KubernetesCluster(RemoteCluster):
         return self._binding_limit + min(late, LATE_BINDS)
 
     @property
+    def on_view_change(self) -> Callable[[ViewChange], None] | None:
+        """See :class:`RemoteCluster`."""
+        return self.view.on_change
+
+    @on_view_change.setter
+    def on_view_change(self, called: Callable[[ViewChange], None] | None) -> None:
+        self.view.on_change = called
+
+    @property
     def loop(self) -> asyncio.AbstractEventLoop:
         """The loop that all requests run on, in a thread of its own."""
         return self._thread.loop
@@ -172,7 +190,12 @@ class KubernetesCluster(RemoteCluster):
         return self.get_latest(kind, key)
 
     def check_may_write(self) -> None:
-        """Raise :class:`NotLeading` if this replica may not write now."""
+        """Raise :class:`NotLeading` if this replica may not write now, once the view is not stale.
+
+        Not to be called on the thread of the loop.
+        """
+        if self.view.holds:
+            self._run(self.view.until_open())
         if self.fence is not None:
             self.fence.check()
 
@@ -230,6 +253,7 @@ class KubernetesCluster(RemoteCluster):
         reflectors = [await self._follow(kind) for kind in subscription.kinds]
         for reflector in reflectors:
             reflector.add_handler(subscription.handler)
+        self.view.report()
         unsynced = {asyncio.ensure_future(each.synced.wait()): each for each in reflectors}
         _, late = await asyncio.wait(unsynced, timeout=self.sync_timeout)
         for waiting in late:
@@ -246,7 +270,9 @@ class KubernetesCluster(RemoteCluster):
         if reflector is None:
             cls = self._class_of(kind)
             resource = await persistently(lambda: self._find(cls), self.access, self.sync_timeout)
-            reflector = self._reflectors[kind] = Reflector(self.client, resource, self._has_streams)
+            reflector = self._reflectors[kind] = Reflector(
+                self.client, resource, self._has_streams, self.view
+            )
             task = self.loop.create_task(reflector.run())
             self._tasks.add(task)
         return reflector
@@ -324,6 +350,7 @@ class KubernetesCluster(RemoteCluster):
         self._run(self._abort())
 
     async def _abort(self) -> None:
+        self.view.close()
         self._lanes.close()
         await self.client.close()
 
@@ -337,6 +364,7 @@ class KubernetesCluster(RemoteCluster):
 
     async def _shut_down(self) -> None:
         await self.recorder.flush(FLUSH_SECONDS)
+        self.view.close()
         self._lanes.close()
         for task in self._tasks:
             task.cancel()

@@ -10,6 +10,7 @@ from ..port import OutcomeUnknown
 TOO_MANY_REQUESTS: Final = 429
 GONE: Final = 410
 NOT_FOUND: Final = 404
+METHOD_NOT_ALLOWED: Final = 405
 CONFLICT: Final = 409
 INVALID: Final = 422
 FORBIDDEN: Final = 403

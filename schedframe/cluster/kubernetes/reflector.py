@@ -1,17 +1,20 @@
 """Reflectors: the objects of one kind as the API server has them, kept by a list and a watch.
 
-A watch is resumed at the last resource version after any end of its connection. Only when the server has
-lost that part of the history (410) are the objects listed again, and watchers get the difference: an object
+A watch is resumed at the last resource version when its connection ends. The objects are listed again after
+an outage, and when the server has lost that part of the history (410); watchers get the difference: an object
 deleted in between is a ``DELETED`` with ``old_is_stale``, one deleted and created again is one ``MODIFIED``
 with two uids. A watch without any line for a while is opened again, because a dead connection looks the same.
-After a failure the versions are compared: the server's go back when etcd is restored from a backup.
+Before a broken watch is resumed the versions are compared: the server's go back when etcd is restored from a
+backup. The :class:`View` gets to know from when to when the kind is stale: a list that is complete makes it
+current, a resumed watch does when it has carried what happened before it was opened.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -26,6 +29,7 @@ from .errors import FORBIDDEN, GONE, NOT_FOUND, UNAUTHORIZED, ApiError, NoAnswer
 from .loop_time import loop_time
 from .resources import Resource
 from .rights import rule
+from .view import View
 
 logger = logging.getLogger("schedframe.kubernetes")
 
@@ -35,6 +39,8 @@ LIST_SECONDS: Final = 60.0
 """Deadline of one page, and seconds without a line after which a streaming list is given up."""
 LIST_SECONDS_WHOLE: Final = 300.0
 """Deadline of a list in one page, which is read only when pages take too long."""
+AWAY_SECONDS: Final = 5.0
+"""The same for all of these while the server answers nothing: one that hangs ends soon after it is back."""
 CHECK_SECONDS: Final = 2.0
 """Deadline of the look at the server's version before a watch is resumed after a failure."""
 _NO_STREAM: Final = frozenset({400, 406, 415, 422})
@@ -46,6 +52,15 @@ QUIET_SECONDS: Final = 75.0
 QUIET_SECONDS_BUSY: Final = 5.0
 """The same for pods and nodes: how long the scheduler may be blind when a connection dies silently."""
 BUSY_KINDS: Final = frozenset({"Pod", "Node"})
+OPEN_SECONDS: Final = 10.0
+"""Deadline for the answer with which a watch begins."""
+OUTAGE_SECONDS: Final = 1.0
+"""Seconds without an open watch after which the objects are listed: a resumed watch has no mark that says
+where its backlog ends, and another replica of the server may lag behind."""
+CAUGHT_UP_SECONDS: Final = 0.02
+"""Seconds without a line after which a resumed watch has carried its backlog, which comes at once."""
+BACKLOG_SECONDS: Final = 1.0
+"""The same for a watch that is never quiet: seconds since it was opened."""
 LEAST_SECONDS_OF_WATCH: Final = 1.0
 """A watch that ends sooner counts as a failure, so that a broken proxy does not make the reflector spin."""
 
@@ -58,6 +73,8 @@ class Reflector:
     resource: Resource
     can_stream: bool = False
     """Whether to ask for lists as streams; false once the server has refused that."""
+    view: View = field(factory=View, repr=False)
+    """What gets to know when the kind is stale."""
     objects: dict[str, Any] = field(factory=dict, init=False, repr=False)
     """By key, as of the last event."""
     synced: asyncio.Event = field(factory=asyncio.Event, init=False)
@@ -73,7 +90,20 @@ class Reflector:
     _handlers: list[WatchHandler] = field(factory=list, init=False)
     _decoder: Decoder = field(init=False, repr=False)
     _version: str = field(default="", init=False)
+    """Where to resume the watch; empty: list first."""
     _backoff: Backoff = field(factory=Backoff, init=False)
+    _is_open: bool = field(default=False, init=False)
+    """Whether the present round has opened its watch."""
+    _ended_at: float = field(default=0.0, init=False)
+    """When the last watch, or the list after it, ended."""
+    _is_broken: bool = field(default=False, init=False)
+    """Whether that watch ended by an error."""
+    _shown_version: str = field(default="", init=False)
+    """The server's version just before the watch was resumed, empty if it was not asked."""
+    _opened_at: float = field(default=0.0, init=False)
+    """When the last watch was opened."""
+    _timer: asyncio.TimerHandle | None = field(default=None, init=False)
+    """While no watch is open: makes the kind stale. While one is resumed: makes it current."""
 
     def __attrs_post_init__(self) -> None:
         self._decoder = Decoder(self.resource.cls, self.resource.version)
@@ -92,45 +122,63 @@ class Reflector:
         """List and watch until cancelled. Failures are retried, and logged when they begin."""
         while True:
             try:
-                if self._version and self.failure is not None:
-                    await self._check_version()
-                if not self._version:
-                    await self._list()
-                await self._watch_once()
+                await self._follow()
             except ClusterError as error:
                 await self._failed(error)
             except Exception:
                 # Without its reflector the scheduler would be blind to a kind for ever.
                 logger.exception("a fault while following %s; listing again", self.resource.plural)
                 self._version = ""
-                await asyncio.sleep(self._backoff.next())
+                self._lost("a fault of its reflector")
+                await self._sleep(self._backoff.next())
+
+    async def _follow(self) -> None:
+        """Read what is to be read before a watch, then run one until it ends well or is quiet."""
+        self._is_open, self._shown_version = False, ""
+        if self._version and loop_time() - self._ended_at > OUTAGE_SECONDS:
+            self._version = ""
+        if self._version and self._is_broken:
+            await self._check_version()
+        if not self._version:
+            await self._list()
+        await self._watch_once()
 
     async def _check_version(self) -> None:
         """List again if the versions of the server have gone back: etcd was restored from a backup.
 
-        A watch at a version that is yet to come is no error: it is silent until the server gets there.
+        A watch at a version that is yet to come is no error: it is silent until the server gets there. Raises
+        :class:`ClusterError` if the server does not answer.
         """
         path = self._path("limit=1")
-        try:
-            page = self._decoder.page(await self.client.request("GET", path, seconds=CHECK_SECONDS))
-        except ClusterError as error:
-            # The watch must not wait for it; should that fail as well, there is another check.
-            logger.debug("%s: the version is not known: %s", self.resource.plural, error)
-            return
+        page = self._decoder.page(await self.client.request("GET", path, seconds=CHECK_SECONDS))
+        self._shown_version = page.version
         if _is_lower(page.version, self._version):
             logger.warning("%s: the server has gone back in time; listing again", self.resource.plural)
             self._version = ""
 
     async def _failed(self, error: ClusterError) -> None:
+        why = self._explained(error)
         if isinstance(error, WatchFailure | ApiError) and _code_of(error) == GONE:
             logger.info("%s: the server has lost the history; listing again", self.resource.plural)
             self._version = ""
-            await asyncio.sleep(self._backoff.next() / 4)
+            self._lost(why)
+            await self._sleep(self._backoff.next() / 4)
             return
         if self.failure is None and not isinstance(error, NoAnswer):
-            logger.warning("cannot follow %s, trying again: %s", self.resource.plural, self._explained(error))
+            logger.warning("cannot follow %s, trying again: %s", self.resource.plural, why)
         self.failure = error
-        await asyncio.sleep(self._backoff.next(getattr(error, "retry_after", None)))
+        self._is_broken = True
+        if not self._is_open or self.view.is_stale(self.resource.kind):
+            self._version = ""  # resuming has failed
+        if self.synced.is_set():
+            self._stop_timer()
+            self.view.failed(self.resource.kind, error, why)
+        await self._sleep(self._backoff.next(getattr(error, "retry_after", None)))
+
+    async def _sleep(self, seconds: float) -> None:
+        """Wait before the next attempt, at most until the server answers others again."""
+        if await self.view.sleep(seconds):
+            self._backoff.reset()
 
     def _explained(self, error: ClusterError) -> str:
         """Return the message of *error*, with the remedy where there is a usual one."""
@@ -154,6 +202,10 @@ class Reflector:
         self.lists += 1
         self._well()
         self.synced.set()
+        self._is_broken = False
+        self._ended_at = loop_time()
+        self._current()
+        self._expect_watch()
 
     async def read(self) -> list[Any]:
         """Return all objects once, without following them."""
@@ -166,7 +218,7 @@ class Reflector:
             try:
                 return await self._read_stream()
             except (ApiError, NoAnswer) as error:
-                if not _says_no_stream(error):
+                if self.view.is_away or not _says_no_stream(error):
                     raise
                 logger.debug("%s: no streaming list: %s", self.resource.plural, error)
                 self.can_stream = False
@@ -186,7 +238,7 @@ class Reflector:
             f"&timeoutSeconds={WATCH_SECONDS}"
         )
         decode = self._decoder.event
-        async with self.client.stream(path, quiet_seconds=LIST_SECONDS) as batches:
+        async with self.client.stream(path, quiet_seconds=self._deadline(LIST_SECONDS)) as batches:
             async for lines in batches:
                 for line in lines:
                     if not line:
@@ -207,13 +259,16 @@ class Reflector:
         while True:
             following = f"&continue={quote(more)}" if more else ""
             path = self._path(f"limit={limit}{following}")
-            seconds = LIST_SECONDS if limit else LIST_SECONDS_WHOLE
+            seconds = self._deadline(LIST_SECONDS if limit else LIST_SECONDS_WHOLE)
             page = self._decoder.page(await self.client.request("GET", path, seconds=seconds))
             for obj in page.objects:
                 objects[obj.key] = obj
             more = page.more
             if not more:
                 return objects, page.version
+
+    def _deadline(self, seconds: float) -> float:
+        return min(seconds, AWAY_SECONDS) if self.view.is_away else seconds
 
     def _path(self, query: str) -> str:
         resource = self.resource
@@ -234,36 +289,105 @@ class Reflector:
     # ---- watch -------------------------------------------------------------------------------------------
 
     async def _watch_once(self) -> None:
-        """Run one watch until it ends, which is no failure."""
-        opened = loop_time()
+        """Run one watch until it ends well or is quiet. Raises :class:`ClusterError` if it does otherwise."""
+        began = loop_time()
         try:
-            await self._follow()
+            await self._carry()
         finally:
-            is_short = loop_time() - opened < LEAST_SECONDS_OF_WATCH
+            self._stop_timer()
+            self._ended_at = loop_time()
+            is_short = self._ended_at - began < LEAST_SECONDS_OF_WATCH
             if not is_short:
                 self._backoff.reset()
+        self._is_broken = False
         if is_short:
-            await asyncio.sleep(self._backoff.next())
+            self._lost("its watch ends at once")
+            await self._sleep(self._backoff.next())
+        elif not self.view.is_stale(self.resource.kind):
+            self._expect_watch()
 
-    async def _follow(self) -> None:
+    async def _carry(self) -> None:
+        """Open a watch, and take in what it carries."""
         path = self._path(
             f"watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}"
             f"&resourceVersion={self._version}"
         )
-        quiet = QUIET_SECONDS_BUSY if self.resource.kind in BUSY_KINDS else QUIET_SECONDS
-        decode = self._decoder.event
         try:
-            async with self.client.stream(path, quiet_seconds=quiet) as batches:
-                self.watches += 1
-                self._well()
+            async with AsyncExitStack() as stack:
+                batches = await self._opened(stack, path)
+                decode = self._decoder.event
                 async for lines in batches:
                     for line in lines:
                         if line:
                             self._take(*decode(line))
                     self._backoff.reset()
+                    if self._timer is not None or self.view.holds:
+                        self._carried()
         except NoAnswer as error:
-            if not error.is_quiet:
+            if not (error.is_quiet and self._is_open):
                 raise
+            self._lost("its watch is quiet")
+
+    async def _opened(self, stack: AsyncExitStack, path: str) -> AsyncIterator[list[bytes]]:
+        quiet = QUIET_SECONDS_BUSY if self.resource.kind in BUSY_KINDS else QUIET_SECONDS
+        seconds = self._deadline(OPEN_SECONDS)
+        try:
+            async with asyncio.timeout(seconds):
+                batches = await stack.enter_async_context(self.client.stream(path, quiet_seconds=quiet))
+        except TimeoutError:
+            raise NoAnswer(f"WATCH {self.resource.plural}: no answer within {seconds:g} s") from None
+        self._is_open, self._opened_at = True, loop_time()
+        self.watches += 1
+        self._well()
+        self._stop_timer()
+        self.view.answered()
+        if self.view.is_stale(self.resource.kind):
+            self._catch_up()
+        return batches
+
+    # ---- stale and current -------------------------------------------------------------------------------
+
+    def _lost(self, why: str) -> None:
+        """Make the kind stale; nothing before the first list is complete, for which others wait."""
+        self._stop_timer()
+        if self.synced.is_set():
+            self.view.lost(self.resource.kind, why)
+
+    def _expect_watch(self) -> None:
+        """Make the kind stale unless a watch is open in time."""
+        self._set_timer(OUTAGE_SECONDS, lambda: self._lost("its watch has ended and is not open again"))
+
+    def _catch_up(self) -> None:
+        """Make the kind current once the resumed watch has carried its backlog."""
+        if self._shown_version and not _is_lower(self._version, self._shown_version):
+            self._current()
+        else:
+            self._set_timer(CAUGHT_UP_SECONDS, self._current)
+
+    def _carried(self) -> None:
+        """Take note that the watch has carried something."""
+        self.view.carried()
+        if self._timer is None:
+            return
+        if loop_time() - self._opened_at > BACKLOG_SECONDS:
+            self._current()
+        else:
+            self._catch_up()
+
+    def _current(self) -> None:
+        self._stop_timer()
+        self.view.current(self.resource.kind)
+
+    def _set_timer(self, seconds: float, action: Callable[[], None]) -> None:
+        self._stop_timer()
+        self._timer = asyncio.get_running_loop().call_later(seconds, action)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    # ---- events ------------------------------------------------------------------------------------------
 
     def _take(self, type: str, obj: Any) -> None:
         if type == BOOKMARK:

@@ -1,4 +1,4 @@
-"""Abort attempts that have not begun to bind, so that other pods get their room."""
+"""Abort attempts that have not begun to bind: their room is needed, or their node is gone."""
 
 from __future__ import annotations
 
@@ -16,15 +16,35 @@ def stop_binding(core: Core, uid: str, reason: str) -> bool:
     attempt = core.binding.get(uid)
     if attempt is None or attempt.deleted or core.waiting.get(uid) is not None:
         return False
-    if not attempt.pre_binders:
-        # Handed to the executor for nothing but the bind.
+    if not _abort(core, attempt, uid, Status.unschedulable(reason)):
         return False
-    paused = core.paused.get(uid)
-    if (paused is not None and paused.verify) or not attempt.abort(Status.unschedulable(reason)):
-        return False
-    if paused is not None:
+    if core.paused.get(uid) is not None:
         core.inbox.put(_end_paused, (core, attempt))
     return True
+
+
+def leave_node(core: Core, node_name: str) -> None:
+    """End the attempts for a node that is gone, also if another one has its name now.
+
+    They were decided for what that node had. Those that wait in permit or are paused end at once, those in
+    pre_bind after it; the cluster refuses what is handed to it already. O(attempts that bind).
+    """
+    status = Status.unschedulable(f"node {node_name} is gone")
+    for uid, attempt in [each for each in core.binding.items() if each[1].node_name == node_name]:
+        if attempt.deleted:
+            continue
+        if core.waiting.leave(uid) is not None:
+            reject(core, attempt, status)
+        elif _abort(core, attempt, uid, status):
+            _end_paused((core, attempt))
+
+
+def _abort(core: Core, attempt: Attempt, uid: str, status: Status) -> bool:
+    """Let the attempt end with *status*; ``False`` if it may be on its way to the node."""
+    paused = core.paused.get(uid)
+    if paused is None and not attempt.pre_binders:
+        return False  # handed to the executor for nothing but the bind
+    return not (paused is not None and paused.verify) and attempt.abort(status)
 
 
 def _end_paused(message: tuple[Core, Attempt]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...cluster import ViewChange
 from ...framework import Code, Status
 from ...framework.extender import is_interested
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
@@ -41,7 +42,12 @@ def start_binding(core: Core, attempt: Attempt) -> None:
 
 
 def submit(core: Core, attempt: Attempt) -> None:
-    """Run what is left of pre_bind, and bind."""
+    """Run what is left of pre_bind, and bind; later if the view of the cluster is stale now."""
+    if core.view.holds:
+        assert attempt.assumed is not None
+        core.binding[attempt.assumed.uid] = attempt
+        core.paused.hold(attempt, attempt.assumed.uid)
+        return
     attempt.submitted_at = core.paused.moment
     task = core.new_task(attempt, core.cluster)
     if core.executor.inline:
@@ -64,6 +70,19 @@ def submit(core: Core, attempt: Attempt) -> None:
     returns_at_once = plan.binds_at_once and plan.pre_binds_at_once.issuperset(attempt.pre_binders)
     needs_thread = attempt.binders or not (core.on_loop and returns_at_once)
     _execute(core, attempt, task.run if needs_thread else task.run_on_loop)
+
+
+def view_changed(core: Core, change: ViewChange) -> None:
+    """Take in which kinds are stale; go on with the attempts that are held once they need not be."""
+    core.view.take(change)
+    if core.view.holds:
+        return
+    for paused in core.paused.release():
+        attempt = paused.attempt
+        if attempt.abort_status is not None:
+            reject(core, attempt, attempt.abort_status)
+        else:
+            submit(core, attempt)
 
 
 def resume(core: Core, paused: PausedBinding) -> None:

@@ -1,12 +1,14 @@
-"""Paused bindings: attempts whose pre_bind returned Wait, or whose bind had no answer.
+"""Paused bindings: attempts whose pre_bind returned Wait, or whose bind had no answer, or that are held.
 
-They are resumed by a matching cluster event or by their deadline; no thread is blocked.
+They are resumed by a matching cluster event or by their deadline, those that are held by a current view of
+the cluster; no thread is blocked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from math import inf
 from typing import Any
 
 from attrs import define, field
@@ -33,6 +35,8 @@ class PausedBinding:
     events: tuple[Wanted, ...] = ()
     verify: bool = False
     """Whether to ask the cluster what became of the bind, rather than to go on binding."""
+    held: bool = False
+    """Whether it waits until the view of the cluster is current, without a deadline."""
 
 
 @define(eq=False)
@@ -81,6 +85,17 @@ class PausedBindings:
         attempt.unknown_outcomes += 1
         self._add(PausedBinding(attempt, uid, now + delay, verify=True))
 
+    def hold(self, attempt: Attempt, uid: str) -> None:
+        """Let the attempt wait for :meth:`release`."""
+        self._add(PausedBinding(attempt, uid, inf, held=True))
+
+    def release(self) -> Iterator[PausedBinding]:
+        """Take out, one by one, those that are held, in their order. O(paused)."""
+        for uid in [uid for uid, paused in self._paused.items() if paused.held]:
+            paused = self.leave(uid)
+            if paused is not None:  # else the one before has ended it
+                yield paused
+
     def get(self, uid: str) -> PausedBinding | None:
         """Return the paused attempt of that pod."""
         return self._paused.get(uid)
@@ -89,7 +104,8 @@ class PausedBindings:
         """Take the attempt out; ``None`` if it is not paused."""
         paused = self._paused.pop(uid, None)
         if paused is not None:
-            self._deadlines.remove((paused.deadline, uid))
+            if not paused.held:
+                self._deadlines.remove((paused.deadline, uid))
             self._by_kind.pop(uid, None)
             for key in _keys(paused):
                 waiting = self._by_key[key]
@@ -99,7 +115,7 @@ class PausedBindings:
         return paused
 
     def next_deadline(self) -> float | None:
-        """Return when the next one is resumed, ``None`` if none is paused."""
+        """Return when the next one is resumed, ``None`` if none is due by itself."""
         return self._deadlines[0][0] if self._deadlines else None
 
     def due(self, now: float) -> Iterator[PausedBinding]:
@@ -151,7 +167,8 @@ class PausedBindings:
         if paused.uid in self._paused:
             raise InvariantError(f"pod {paused.uid} is paused already")
         self._paused[paused.uid] = paused
-        self._deadlines.add((paused.deadline, paused.uid))
+        if not paused.held:
+            self._deadlines.add((paused.deadline, paused.uid))
         for key in _keys(paused):
             self._by_key.setdefault(key, {})[paused.uid] = paused
         if any(isinstance(wanted, ClusterEvent) for wanted in paused.events):
@@ -162,7 +179,7 @@ class PausedBindings:
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if attempts and deadlines do not fit together; O(n log n)."""
-        expected = sorted((paused.deadline, uid) for uid, paused in self._paused.items())
+        expected = sorted((paused.deadline, uid) for uid, paused in self._paused.items() if not paused.held)
         if expected != list(self._deadlines):
             raise InvariantError("deadlines of paused attempts are not those in their list")
         if any(uid != paused.uid for uid, paused in self._paused.items()):

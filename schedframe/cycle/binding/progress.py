@@ -38,6 +38,8 @@ def progress_of(core: Core, uid: str) -> Progress | None:
     paused = core.paused.get(uid)
     if paused is None:
         return Progress(f"is being bound to node {attempt.node_name}")
+    if paused.held:
+        return Progress(f"is not bound to {attempt.node_name} yet: {core.view.description()}")
     text = "asks the cluster what became of its bind" if paused.verify else f"waits in {_step(attempt)}"
     seconds = f"at most {max(0.0, paused.deadline - now):.1f} s more"
     return Progress(f"{text}, {seconds}; its node is {attempt.node_name}", paused.deadline)

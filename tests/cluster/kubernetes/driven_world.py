@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,7 +12,10 @@ from attrs import define, field
 
 from schedframe import Pod, Scheduler, Status
 from schedframe.api import Node
+from schedframe.cluster import ViewChange
 from schedframe.cluster.kubernetes import KubernetesCluster, backoff
+from schedframe.cluster.kubernetes.binder import Binder
+from schedframe.cluster.kubernetes.client import ApiClient
 from schedframe.cluster.kubernetes.credentials import StaticToken
 from schedframe.cluster.kubernetes.decoding import Decoder
 from schedframe.cluster.kubernetes.fence import Fence
@@ -49,6 +53,46 @@ class NoThread(LoopThread):
 
 
 @define(eq=False)
+class SentBind:
+    """A bind as it left for the server."""
+
+    pod: str
+    node_name: str
+    node_uid: str
+    """That of the node which the view showed when the bind was asked for."""
+    as_of: int
+    """Version of the nodes at the end of the last staleness of the view."""
+    held: bool
+    """Whether the view was stale."""
+
+
+@define(eq=False)
+class WatchedClient:
+    """Sends binds, and notes each."""
+
+    client: ApiClient
+    on_bind: Callable[[str, bytes], None]
+
+    async def request(self, method: str, path: str, body: bytes | None = None, **options: Any) -> bytes:
+        if body is not None:
+            self.on_bind(path, body)
+        return await self.client.request(method, path, body, **options)
+
+
+@define(eq=False, kw_only=True)
+class WatchedBinder(Binder):
+    """Notes for each bind the node that the view shows when it is asked for."""
+
+    decided: dict[str, str]
+    """Key of a pod → uid of the node."""
+
+    async def bind(self, pod: Pod, node_name: str) -> None:
+        node = self.lookup("Node", node_name)
+        self.decided[pod.key] = "" if node is None else node.uid
+        await super().bind(pod, node_name)
+
+
+@define(eq=False)
 class Audit:
     """A reader of the server's history that was there from the beginning."""
 
@@ -57,6 +101,8 @@ class Audit:
     """Room by node, in thousandths of a CPU."""
     on_node: dict[str, dict[str, int]] = field(factory=lambda: defaultdict(dict))
     """Requests by pod, by node."""
+    gone: dict[str, int] = field(factory=dict)
+    """Uid of a node → version of its deletion."""
 
     def check(self, changes: list[Change]) -> None:
         """Check that no change moves a pod, or binds one to a node without room for it."""
@@ -70,8 +116,16 @@ class Audit:
     def _take_node(self, change: Change) -> None:
         if change.new is None:
             self.nodes.pop(change.key, None)
+            assert change.old is not None
+            self.gone[change.old["metadata"]["uid"]] = change.version
         else:
             self.nodes[change.key] = cpu_of(change.new["status"]["allocatable"].get("cpu", 0))
+
+    def check_sent(self, sent: list[SentBind]) -> None:
+        """Check that no bind left on a stale view, or for a node that was gone when it became current."""
+        for bind in sent:
+            assert not bind.held, f"{bind} was sent while the view was stale"
+            assert self.gone.get(bind.node_uid, bind.as_of + 1) > bind.as_of, f"{bind}: the node was gone"
 
     def _take_pod(self, change: Change) -> None:
         old, new = change.old, change.new
@@ -103,6 +157,13 @@ class DrivenWorld:
     scheduler: Scheduler = field(init=False)
     audit: Audit = field(factory=Audit, init=False)
     faults: list[tuple[Status, Pod | None]] = field(factory=list, init=False)
+    sent: list[SentBind] = field(factory=list, init=False)
+    """All binds that left for the server."""
+    views: list[ViewChange] = field(factory=list, init=False)
+    """All changes of the view."""
+    _nodes_as_of: int = field(default=0, init=False)
+    _decided: dict[str, str] = field(factory=dict, init=False)
+    """Key of a pod → uid of the node that it was to be bound to."""
 
     def __attrs_post_init__(self) -> None:
         backoff._rng.seed(0)
@@ -120,6 +181,40 @@ class DrivenWorld:
             plugins=self.plugins,
             verify=1.0,
             on_fault=lambda status, pod: self.faults.append((status, pod)),
+        )
+        self._watch_view()
+        self._watch_binds()
+
+    def _watch_view(self) -> None:
+        post = self.cluster.on_view_change
+        assert post is not None
+
+        def change(view: ViewChange) -> None:
+            self.views.append(view)
+            nodes = self.cluster._reflectors.get("Node")
+            if nodes is not None and "Node" not in view.stale:
+                self._nodes_as_of = int(nodes._version)
+            post(view)
+
+        self.cluster.on_view_change = change
+
+    def _watch_binds(self) -> None:
+        binder, view, decided = self.cluster.binder, self.cluster.view, self._decided
+
+        def send(path: str, body: bytes) -> None:
+            key = "/".join(path.split("/")[4:7:2])
+            name = msgspec.json.decode(body)["target"]["name"]
+            self.sent.append(SentBind(key, name, decided[key], self._nodes_as_of, held=view.holds))
+
+        binder.client = WatchedClient(binder.client, send)  # type: ignore[assignment]  # it stands in
+        self.cluster.binder = WatchedBinder(
+            client=binder.client,
+            lanes=binder.lanes,
+            lookup=binder.lookup,
+            follows=binder.follows,
+            view=view,
+            on_doubt=binder.on_doubt,
+            decided=decided,
         )
 
     def clock(self) -> float:
@@ -190,8 +285,12 @@ class DrivenWorld:
         return [decode(msgspec.json.encode(each)) for each in self.server.list(kind)]
 
     def check_history(self) -> None:
-        """At every version: a pod has one node for ever, and no node holds more than it has."""
+        """At every version: a pod has one node for ever, and no node holds more than it has.
+
+        No bind was sent on a stale view, nor for a node, by uid, that was gone before the view was current.
+        """
         self.audit.check(self.server.objects.store.since(self.audit.version))
+        self.audit.check_sent(self.sent)
 
     def check_quiet(self) -> None:
         """Nothing is under way, and the caches show what the server has."""

@@ -13,6 +13,8 @@ from schedframe.cluster.kubernetes import binder as binder_module
 from schedframe.cluster.kubernetes.binder import Binder
 from schedframe.cluster.kubernetes.errors import ApiError, NoAnswer, NotLeading, Unreachable
 from schedframe.cluster.kubernetes.lanes import Lanes
+from schedframe.cluster.kubernetes.view import View
+from schedframe.testing import node
 
 from .scripted import ScriptedClient, pod, refusal, run
 
@@ -34,6 +36,7 @@ def binder_of(client: ScriptedClient, shown: dict[tuple[str, str], Any] | None =
         lanes=Lanes(0, 1),
         lookup=lambda kind, key: known.get((kind, key)),
         follows=lambda kind: shown is not None,
+        view=View(),
     )
 
 
@@ -41,6 +44,10 @@ def bind(script: list[Any], shown: dict[tuple[str, str], Any] | None = None) -> 
     client = ScriptedClient(script)
     run(lambda: binder_of(client, shown).bind(value(pod("a")), "n1"))
     return client
+
+
+def both_shown() -> dict[tuple[str, str], Any]:
+    return {("Pod", "default/a"): value(pod("a")), ("Node", "n1"): value(node("n1"))}
 
 
 OK = {"kind": "Status", "status": "Success"}
@@ -109,7 +116,7 @@ def test_a_bind_that_cannot_be_sent_is_given_up(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_watch_may_know_first() -> None:
     """The event of the bind arrives before anything else is sent."""
-    shown: dict[tuple[str, str], Any] = {("Pod", "default/a"): value(pod("a")), ("Node", "n1"): object()}
+    shown = both_shown()
 
     def lose(body: Any) -> Exception:
         shown["Pod", "default/a"] = value(pod("a", "2", node="n1"))
@@ -124,7 +131,7 @@ def test_a_node_that_is_gone_gets_no_pod() -> None:
 
 
 def test_a_pod_that_the_watch_shows_deleted_is_gone() -> None:
-    shown: dict[tuple[str, str], Any] = {("Pod", "default/a"): value(pod("a")), ("Node", "n1"): object()}
+    shown = both_shown()
 
     def lose(body: Any) -> Exception:
         del shown["Pod", "default/a"]
