@@ -48,6 +48,8 @@ class Observed:
         probes = SchedulerProbes(scheduler, lambda: leadership.leads)
         election = Check("leaderElection", leadership.problem, leadership.role)
         configuration = Check("configuration", lambda: None, self._refusal)
+        # Another replica would see no more of the cluster, so the condition is met whatever the note says.
+        view = Check("cluster-view", lambda: None, scheduler.core.view.description)
         return Endpoints(
             checks=HealthChecks(
                 live=[PING, election],
@@ -57,6 +59,7 @@ class Observed:
                     probes.alive(),
                     probes.queue(),
                     configuration,
+                    view,
                 ],
             ),
             metrics=self.metrics,

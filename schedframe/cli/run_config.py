@@ -76,5 +76,6 @@ def connected(options: RunOptions, config: EffectiveConfig, fence: Fence | None)
         qps=connection.qps,
         burst=connection.burst,
         sync_timeout=options.sync_timeout,
+        stale_view_seconds=options.stale_view_seconds,
         fence=fence,
     )

@@ -48,6 +48,15 @@ class RunOptions(FormerOptions, ClientOptions, TracingOptions, ServingOptions, E
         float,
         typer.Option(metavar="SECONDS", min=0, callback=finite, help="To read the cluster at the beginning."),
     ] = 120.0
+    stale_view_seconds: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            callback=finite,
+            help="For which decisions wait for objects that cannot be read, once the server answers again.",
+        ),
+    ] = 30.0
     grace: Annotated[
         float,
         typer.Option(

@@ -21,6 +21,7 @@ from schedframe.cli.observed import Observed
 from schedframe.cli.run_options import RunOptions
 from schedframe.cli.serving import new_metrics, serving
 from schedframe.cli.serving_settings import serving_settings
+from schedframe.cluster import ViewChange
 from schedframe.cluster.kubernetes.leader import ElectionSettings
 from schedframe.errors import InputError
 
@@ -75,7 +76,16 @@ def test_it_is_ready_when_the_cluster_was_read() -> None:
             "scheduling-loop",
             "scheduling-queue",
             "configuration",
+            "cluster-view",
         ]
+        scheduler = observed.scheduler
+        scheduler.core.inbox.put(scheduler.core.view.take, ViewChange({"Node": "503"}, True))
+        scheduler.sync()
+        assert get(options, "/readyz") == (200, "ok")
+        assert (
+            "[+]cluster-view ok: pods wait for a current view (Node for "
+            in get(options, "/readyz?verbose")[1]
+        )
         observed.refused = lambda: True
         assert get(options, "/readyz") == (200, "ok")
         assert "[+]configuration ok: the file as it is now is refused" in get(options, "/readyz?verbose")[1]

@@ -13,7 +13,12 @@ from schedframe.metrics import ABSENT, METRICS, OWN, Metric
 RECORDED = json.loads((Path(__file__).parent / "kube_scheduler_v1_36_2.json").read_text())
 REFERENCE: dict[str, dict[str, Any]] = RECORDED["scraped"] | RECORDED["registered_without_samples"]
 OURS = {metric.name: metric for metric in METRICS}
-OWN_NAMES = {"schedframe_config_reloads_total", "schedframe_config_last_reload_success"}
+OWN_NAMES = {
+    "schedframe_config_reloads_total",
+    "schedframe_config_last_reload_success",
+    "schedframe_stale_view",
+    "schedframe_stale_view_held_seconds_total",
+}
 """The only metrics that kube-scheduler does not have."""
 SHARED = [metric for metric in METRICS if metric.name not in OWN_NAMES]
 

@@ -39,6 +39,11 @@ from .view import View
 
 logger = logging.getLogger("schedframe.kubernetes")
 
+BINDS_AT_A_TIME: Final = 128
+"""Binds that are decided and not answered, at most: enough to keep all connections busy, and so few that none
+is decided long before it is sent."""
+LATE_BINDS: Final = 384
+"""Binds without an answer for a while that do not count among :data:`BINDS_AT_A_TIME`, at most."""
 BIND_DEADLINES: Final = (4.0, 8.0, 16.0, 30.0)
 """Seconds to wait for an answer about a bind: after no, one, two, … requests in a row without an answer."""
 GIVE_UP_SECONDS: Final = 30.0

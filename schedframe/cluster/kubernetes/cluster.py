@@ -20,18 +20,20 @@ from ..._validators import optional_number
 from ...api import ClusterObject, Pod, PodCondition
 from ...errors import ClusterError
 from ..port import RemoteCluster, Subscription, ViewChange, WatchHandler
-from .binder import Binder
+from .binder import BINDS_AT_A_TIME, LATE_BINDS, Binder
 from .client import ApiClient
 from .decoding import Decoder
-from .errors import NOT_FOUND, ApiError, SyncError
+from .errors import NOT_FOUND, ApiError
 from .events import EventRecorder, Occurrence, reference_to
 from .fence import Fence
 from .kubeconfig import Access, in_cluster_access, load_access
 from .lanes import Lanes
+from .listing import Lister
 from .loop_thread import LoopThread
 from .reaching import persistently, reach
-from .reflector import Reflector
+from .reflector import Reflector, until_synced
 from .resources import Resource, find_resource, known_resource
+from .subscription import KindSubscription
 from .view import STALE_VIEW_SECONDS, View
 from .writer import Writer
 
@@ -43,11 +45,6 @@ _SECONDS: Final = optional_number("give seconds", least=0)
 
 DEFAULT_QPS: Final = 50.0
 DEFAULT_BURST: Final = 100
-BINDS_AT_A_TIME: Final = 128
-"""Binds that are decided and not answered, at most: enough to keep all connections busy, and so few that none
-is decided long before it is sent."""
-LATE_BINDS: Final = 384
-"""Binds without an answer for a while that do not count among :data:`BINDS_AT_A_TIME`, at most."""
 NOMINATION_DELAY: Final = 5.0
 """Seconds after which the status of a pod that is being bound names the node: most pods are bound by then,
 and planners such as the cluster autoscaler look every 10 s."""
@@ -94,6 +91,8 @@ class KubernetesCluster(RemoteCluster):
     """Until when this replica may write, with leader election; ``None`` for ever."""
     on_limit_change: Callable[[], None] | None = field(default=None, init=False)
     """See :class:`RemoteCluster`."""
+    on_view_change: Callable[[ViewChange], None] | None = field(default=None, init=False)
+    """See :class:`RemoteCluster`."""
     client: ApiClient = field(init=False)
     view: View = field(init=False)
     """Which kinds are known to be stale."""
@@ -112,7 +111,7 @@ class KubernetesCluster(RemoteCluster):
 
     def __attrs_post_init__(self) -> None:
         self.client = ApiClient(self.access, fence=self.fence)
-        self.view = View(self.stale_view_seconds)
+        self.view = View(self.stale_view_seconds, self._view_changed)
         self._lanes = Lanes(self.qps, self.burst, on_slow=self._limit_grew)
         self.binder = Binder(
             client=self.client,
@@ -157,15 +156,6 @@ class KubernetesCluster(RemoteCluster):
         return self._binding_limit + min(late, LATE_BINDS)
 
     @property
-    def on_view_change(self) -> Callable[[ViewChange], None] | None:
-        """See :class:`RemoteCluster`."""
-        return self.view.on_change
-
-    @on_view_change.setter
-    def on_view_change(self, called: Callable[[ViewChange], None] | None) -> None:
-        self.view.on_change = called
-
-    @property
     def loop(self) -> asyncio.AbstractEventLoop:
         """The loop that all requests run on, in a thread of its own."""
         return self._thread.loop
@@ -180,8 +170,7 @@ class KubernetesCluster(RemoteCluster):
         return self._run(self._list(kind))
 
     async def _list(self, kind: str) -> Objects:
-        reflector = Reflector(self.client, await self._find(self._class_of(kind)))
-        return await reflector.read()
+        return await Lister(self.client, await self._find(self._class_of(kind))).read()
 
     def get(self, kind: str, key: str) -> Any | None:
         """Return the object as the watch shows it if the kind is followed, else as the server has it."""
@@ -224,7 +213,7 @@ class KubernetesCluster(RemoteCluster):
         Raises :class:`SyncError` if that takes longer than ``sync_timeout``; it says what is missing.
         """
         wanted = tuple(kinds) if kinds is not None else ("Pod", "Node")
-        subscription = _Subscription(self, handler, wanted)
+        subscription = KindSubscription(handler, wanted, self.unsubscribe)
         try:
             self._run(self._subscribe(subscription))
         except BaseException:
@@ -238,7 +227,7 @@ class KubernetesCluster(RemoteCluster):
         if self._syncing is not None:
             self.loop.call_soon_threadsafe(self._syncing.cancel)
 
-    async def _subscribe(self, subscription: _Subscription) -> None:
+    async def _subscribe(self, subscription: KindSubscription) -> None:
         self._syncing = asyncio.current_task()
         if self._interrupted:
             raise asyncio.CancelledError
@@ -247,23 +236,14 @@ class KubernetesCluster(RemoteCluster):
         finally:
             self._syncing = None
 
-    async def _sync(self, subscription: _Subscription) -> None:
+    async def _sync(self, subscription: KindSubscription) -> None:
         if not self._reflectors:
             self._has_streams = await reach(self.client, self.sync_timeout)
         reflectors = [await self._follow(kind) for kind in subscription.kinds]
         for reflector in reflectors:
             reflector.add_handler(subscription.handler)
         self.view.report()
-        unsynced = {asyncio.ensure_future(each.synced.wait()): each for each in reflectors}
-        _, late = await asyncio.wait(unsynced, timeout=self.sync_timeout)
-        for waiting in late:
-            waiting.cancel()
-        if late:
-            missing = [unsynced[waiting] for waiting in late]
-            raise SyncError(
-                f"not synced within {self.sync_timeout:g} s: "
-                + "; ".join(f"{each.resource.plural} ({each.failure or 'still listing'})" for each in missing)
-            )
+        await until_synced(reflectors, self.sync_timeout)
 
     async def _follow(self, kind: str) -> Reflector:
         reflector = self._reflectors.get(kind)
@@ -277,7 +257,7 @@ class KubernetesCluster(RemoteCluster):
             self._tasks.add(task)
         return reflector
 
-    def unsubscribe(self, subscription: _Subscription) -> None:
+    def unsubscribe(self, subscription: KindSubscription) -> None:
         """Deliver nothing more to its handler."""
 
         def leave() -> None:
@@ -381,6 +361,10 @@ class KubernetesCluster(RemoteCluster):
         if self.on_limit_change is not None:
             self.on_limit_change()
 
+    def _view_changed(self, change: ViewChange) -> None:
+        if self.on_view_change is not None:
+            self.on_view_change(change)
+
     # ---- helpers -----------------------------------------------------------------------------------------
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -412,17 +396,3 @@ class KubernetesCluster(RemoteCluster):
         if resource is None:
             resource = self._resources[cls.KIND] = await find_resource(self.client, cls)
         return resource
-
-
-@define(eq=False)
-class _Subscription:
-    cluster: KubernetesCluster
-    handler: WatchHandler
-    kinds: tuple[str, ...]
-    _open: bool = True
-
-    def close(self) -> None:
-        """Deliver nothing more."""
-        if self._open:
-            self._open = False
-            self.cluster.unsubscribe(self)

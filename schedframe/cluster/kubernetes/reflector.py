@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AsyncExitStack, suppress
 from typing import Any, Final
-from urllib.parse import quote
 
 from attrs import define, field
 
@@ -24,8 +23,9 @@ from ...errors import ClusterError
 from ..port import EventType, WatchEvent, WatchHandler
 from .backoff import Backoff
 from .client import ApiClient
-from .decoding import BOOKMARK, DELETED, LISTED, Decoder, WatchFailure
-from .errors import FORBIDDEN, GONE, NOT_FOUND, UNAUTHORIZED, ApiError, NoAnswer
+from .decoding import BOOKMARK, DELETED, WatchFailure
+from .errors import FORBIDDEN, GONE, NOT_FOUND, UNAUTHORIZED, ApiError, NoAnswer, SyncError
+from .listing import WATCH_SECONDS, Lister
 from .loop_time import loop_time
 from .resources import Resource
 from .rights import rule
@@ -33,20 +33,8 @@ from .view import View
 
 logger = logging.getLogger("schedframe.kubernetes")
 
-PAGE_OBJECTS: Final = 500
-"""Objects in one page of a list: bounds the memory of an answer, and how long its decoding takes."""
-LIST_SECONDS: Final = 60.0
-"""Deadline of one page, and seconds without a line after which a streaming list is given up."""
-LIST_SECONDS_WHOLE: Final = 300.0
-"""Deadline of a list in one page, which is read only when pages take too long."""
-AWAY_SECONDS: Final = 5.0
-"""The same for all of these while the server answers nothing: one that hangs ends soon after it is back."""
 CHECK_SECONDS: Final = 2.0
 """Deadline of the look at the server's version before a watch is resumed after a failure."""
-_NO_STREAM: Final = frozenset({400, 406, 415, 422})
-"""HTTP codes by which a server says that it has no streaming lists."""
-WATCH_SECONDS: Final = 540
-"""Seconds after which the server ends a watch (timeoutSeconds), so that load spreads over its replicas."""
 QUIET_SECONDS: Final = 75.0
 """Seconds without a line after which a watch is opened again; the server sends a bookmark every minute."""
 QUIET_SECONDS_BUSY: Final = 5.0
@@ -72,7 +60,7 @@ class Reflector:
     client: ApiClient
     resource: Resource
     can_stream: bool = False
-    """Whether to ask for lists as streams; false once the server has refused that."""
+    """Whether to ask for lists as streams, unless the server refuses that."""
     view: View = field(factory=View, repr=False)
     """What gets to know when the kind is stale."""
     objects: dict[str, Any] = field(factory=dict, init=False, repr=False)
@@ -85,12 +73,15 @@ class Reflector:
     """Number of complete lists."""
     watches: int = field(default=0, init=False)
     """Number of watches that were opened."""
+    lister: Lister = field(init=False, repr=False)
+    """Reads all objects at once."""
     on_change: Callable[[Any], None] | None = field(default=None, init=False)
     """Called with each new state of an object, before the handlers."""
     _handlers: list[WatchHandler] = field(factory=list, init=False)
-    _decoder: Decoder = field(init=False, repr=False)
     _version: str = field(default="", init=False)
-    """Where to resume the watch; empty: list first."""
+    """Where to resume the watch."""
+    _must_list: bool = field(default=True, init=False)
+    """Whether the objects are to be listed before the next watch."""
     _backoff: Backoff = field(factory=Backoff, init=False)
     _is_open: bool = field(default=False, init=False)
     """Whether the present round has opened its watch."""
@@ -106,7 +97,7 @@ class Reflector:
     """While no watch is open: makes the kind stale. While one is resumed: makes it current."""
 
     def __attrs_post_init__(self) -> None:
-        self._decoder = Decoder(self.resource.cls, self.resource.version)
+        self.lister = Lister(self.client, self.resource, self.view, self.can_stream)
 
     def add_handler(self, handler: WatchHandler) -> None:
         """Call *handler* with an ``ADDED`` for each object that is known, then with every change."""
@@ -128,18 +119,20 @@ class Reflector:
             except Exception:
                 # Without its reflector the scheduler would be blind to a kind for ever.
                 logger.exception("a fault while following %s; listing again", self.resource.plural)
-                self._version = ""
+                self._must_list = True
                 self._lost("a fault of its reflector")
                 await self._sleep(self._backoff.next())
 
     async def _follow(self) -> None:
         """Read what is to be read before a watch, then run one until it ends well or is quiet."""
         self._is_open, self._shown_version = False, ""
-        if self._version and loop_time() - self._ended_at > OUTAGE_SECONDS:
-            self._version = ""
-        if self._version and self._is_broken:
+        if loop_time() - self._ended_at > OUTAGE_SECONDS:
+            self._must_list = True
+        if not self._must_list and self._is_broken:
             await self._check_version()
-        if not self._version:
+        if self._must_list:
+            if self.failure is not None and self.view.is_away:
+                await self._probe()
             await self._list()
         await self._watch_once()
 
@@ -149,19 +142,40 @@ class Reflector:
         A watch at a version that is yet to come is no error: it is silent until the server gets there. Raises
         :class:`ClusterError` if the server does not answer.
         """
-        path = self._path("limit=1")
-        page = self._decoder.page(await self.client.request("GET", path, seconds=CHECK_SECONDS))
+        path = self.lister.path("limit=1")
+        page = self.lister.decoder.page(await self.client.request("GET", path, seconds=CHECK_SECONDS))
         self._shown_version = page.version
         if _is_lower(page.version, self._version):
             logger.warning("%s: the server has gone back in time; listing again", self.resource.plural)
-            self._version = ""
+            self._must_list = True
+
+    async def _probe(self) -> None:
+        """Return once the server answers a watch: it costs a server that has just come back less than a list.
+
+        Raises :class:`ClusterError` if it does not answer.
+        """
+        try:
+            async with AsyncExitStack() as stack:
+                batches = await self._enter(stack)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(CAUGHT_UP_SECONDS):
+                        async for lines in batches:
+                            self.lister.decoder.event(
+                                next(filter(None, lines))
+                            )  # raises what the server says
+                            break
+        except (ApiError, WatchFailure) as error:
+            if _code_of(error) != GONE:
+                raise
+        self.view.answered()
 
     async def _failed(self, error: ClusterError) -> None:
         why = self._explained(error)
         if isinstance(error, WatchFailure | ApiError) and _code_of(error) == GONE:
             logger.info("%s: the server has lost the history; listing again", self.resource.plural)
-            self._version = ""
+            self._must_list = True
             self._lost(why)
+            self.view.answered()
             await self._sleep(self._backoff.next() / 4)
             return
         if self.failure is None and not isinstance(error, NoAnswer):
@@ -169,7 +183,7 @@ class Reflector:
         self.failure = error
         self._is_broken = True
         if not self._is_open or self.view.is_stale(self.resource.kind):
-            self._version = ""  # resuming has failed
+            self._must_list = True  # resuming has failed
         if self.synced.is_set():
             self._stop_timer()
             self.view.failed(self.resource.kind, error, why)
@@ -196,9 +210,9 @@ class Reflector:
 
     async def _list(self) -> None:
         """Read all pages, then deliver what differs from what is known."""
-        objects, version = await self._read_all()
+        objects, version = await self.lister.read_all()
         self._replace(objects)
-        self._version = version
+        self._version, self._must_list = version, False
         self.lists += 1
         self._well()
         self.synced.set()
@@ -206,74 +220,6 @@ class Reflector:
         self._ended_at = loop_time()
         self._current()
         self._expect_watch()
-
-    async def read(self) -> list[Any]:
-        """Return all objects once, without following them."""
-        objects, _ = await self._read_all()
-        return [*objects.values()]
-
-    async def _read_all(self) -> tuple[dict[str, Any], str]:
-        """Return all objects by key, and their resource version: by a stream where the server offers one."""
-        if self.can_stream:
-            try:
-                return await self._read_stream()
-            except (ApiError, NoAnswer) as error:
-                if self.view.is_away or not _says_no_stream(error):
-                    raise
-                logger.debug("%s: no streaming list: %s", self.resource.plural, error)
-                self.can_stream = False
-        try:
-            return await self._read_pages(PAGE_OBJECTS)
-        except ApiError as error:
-            if error.status != GONE:
-                raise
-        # Reading page by page takes longer than the server keeps its history.
-        logger.info("%s: the list grew too old while it was read; reading it whole", self.resource.plural)
-        return await self._read_pages(0)
-
-    async def _read_stream(self) -> tuple[dict[str, Any], str]:
-        objects: dict[str, Any] = {}
-        path = self._path(
-            "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-            f"&timeoutSeconds={WATCH_SECONDS}"
-        )
-        decode = self._decoder.event
-        async with self.client.stream(path, quiet_seconds=self._deadline(LIST_SECONDS)) as batches:
-            async for lines in batches:
-                for line in lines:
-                    if not line:
-                        continue
-                    type, obj = decode(line)
-                    if type == LISTED:
-                        return objects, obj
-                    if type == DELETED:
-                        objects.pop(obj.key, None)
-                    elif type != BOOKMARK:
-                        objects[obj.key] = obj
-        raise NoAnswer(f"the list of {self.resource.plural} ended before it was complete")
-
-    async def _read_pages(self, limit: int) -> tuple[dict[str, Any], str]:
-        """Return all objects, in pages of *limit*; 0: in one. Raises :class:`ApiError`."""
-        objects: dict[str, Any] = {}
-        more = ""
-        while True:
-            following = f"&continue={quote(more)}" if more else ""
-            path = self._path(f"limit={limit}{following}")
-            seconds = self._deadline(LIST_SECONDS if limit else LIST_SECONDS_WHOLE)
-            page = self._decoder.page(await self.client.request("GET", path, seconds=seconds))
-            for obj in page.objects:
-                objects[obj.key] = obj
-            more = page.more
-            if not more:
-                return objects, page.version
-
-    def _deadline(self, seconds: float) -> float:
-        return min(seconds, AWAY_SECONDS) if self.view.is_away else seconds
-
-    def _path(self, query: str) -> str:
-        resource = self.resource
-        selector = f"&fieldSelector={resource.selector}" if resource.selector else ""
-        return f"{resource.collection}?{query}{selector}"
 
     def _replace(self, objects: dict[str, Any]) -> None:
         for key in [key for key in self.objects if key not in objects]:
@@ -308,14 +254,10 @@ class Reflector:
 
     async def _carry(self) -> None:
         """Open a watch, and take in what it carries."""
-        path = self._path(
-            f"watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}"
-            f"&resourceVersion={self._version}"
-        )
         try:
             async with AsyncExitStack() as stack:
-                batches = await self._opened(stack, path)
-                decode = self._decoder.event
+                batches = await self._opened(stack)
+                decode = self.lister.decoder.event
                 async for lines in batches:
                     for line in lines:
                         if line:
@@ -328,14 +270,22 @@ class Reflector:
                 raise
             self._lost("its watch is quiet")
 
-    async def _opened(self, stack: AsyncExitStack, path: str) -> AsyncIterator[list[bytes]]:
+    async def _enter(self, stack: AsyncExitStack) -> AsyncIterator[list[bytes]]:
+        """Open a watch at the last version."""
+        path = self.lister.path(
+            f"watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}"
+            f"&resourceVersion={self._version}"
+        )
         quiet = QUIET_SECONDS_BUSY if self.resource.kind in BUSY_KINDS else QUIET_SECONDS
-        seconds = self._deadline(OPEN_SECONDS)
+        seconds = self.lister.deadline(OPEN_SECONDS)
         try:
             async with asyncio.timeout(seconds):
-                batches = await stack.enter_async_context(self.client.stream(path, quiet_seconds=quiet))
+                return await stack.enter_async_context(self.client.stream(path, quiet_seconds=quiet))
         except TimeoutError:
             raise NoAnswer(f"WATCH {self.resource.plural}: no answer within {seconds:g} s") from None
+
+    async def _opened(self, stack: AsyncExitStack) -> AsyncIterator[list[bytes]]:
+        batches = await self._enter(stack)
         self._is_open, self._opened_at = True, loop_time()
         self.watches += 1
         self._well()
@@ -421,9 +371,18 @@ class Reflector:
             handler(event)
 
 
-def _says_no_stream(error: ApiError | NoAnswer) -> bool:
-    """Return whether the server has no streaming lists: it refuses one, or takes it for an endless watch."""
-    return error.is_quiet if isinstance(error, NoAnswer) else error.status in _NO_STREAM
+async def until_synced(reflectors: Iterable[Reflector], seconds: float) -> None:
+    """Wait until the first list of each is complete. Raises :class:`SyncError` with what is missing."""
+    unsynced = {asyncio.ensure_future(each.synced.wait()): each for each in reflectors}
+    _, late = await asyncio.wait(unsynced, timeout=seconds)
+    for waiting in late:
+        waiting.cancel()
+    if late:
+        missing = [unsynced[waiting] for waiting in late]
+        raise SyncError(
+            f"not synced within {seconds:g} s: "
+            + "; ".join(f"{each.resource.plural} ({each.failure or 'still listing'})" for each in missing)
+        )
 
 
 def _is_lower(version: str, than: str) -> bool:

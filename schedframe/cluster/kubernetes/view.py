@@ -44,7 +44,7 @@ class View:
     """Which kinds are stale, and whether decisions and binds wait for them."""
 
     patience: float = STALE_VIEW_SECONDS
-    on_change: Callable[[ViewChange], None] | None = field(default=None, init=False)
+    on_change: Callable[[ViewChange], None] | None = None
     """Called with each change."""
     holds: bool = field(default=False, init=False)
     """Whether nothing may be sent to a node."""
@@ -70,7 +70,7 @@ class View:
         self._open.set()
 
     def report(self) -> None:
-        """Call ``on_change``, set since the last change, if anything is stale."""
+        """Call ``on_change`` again, for one who comes late, if anything is stale."""
         if self._stale and self.on_change is not None:
             self.on_change(ViewChange(dict(self._stale), self.holds))
 

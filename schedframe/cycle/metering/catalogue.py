@@ -181,8 +181,19 @@ LAST_RELOAD = Metric(
     MetricKind.GAUGE,
     "1 if the configuration given last is in use, 0 if it is refused and the former one stays in use.",
 )
+STALE_VIEW = Metric(
+    "schedframe_stale_view",
+    MetricKind.GAUGE,
+    "1 for each kind whose objects are known to be stale, because they cannot be read from the cluster.",
+    ("kind",),
+)
+HELD_SECONDS = Metric(
+    "schedframe_stale_view_held_seconds_total",
+    MetricKind.COUNTER,
+    "Seconds for which no pod was decided because the view of the cluster was stale.",
+)
 
-OWN: Final = (RELOADS, LAST_RELOAD)
+OWN: Final = (RELOADS, LAST_RELOAD, STALE_VIEW, HELD_SECONDS)
 """Metrics that kube-scheduler does not have."""
 METRICS: Final[tuple[Metric, ...]] = tuple(each for each in list(vars().values()) if isinstance(each, Metric))
 """All of them, in the order of this file."""

@@ -50,6 +50,8 @@ def _all(core: Core, meter: Meter) -> Iterator[tuple[Metric, _Samples]]:
     reloads = meter.reloads
     yield catalogue.RELOADS, {(ACCEPTED,): reloads.accepted, (REFUSED,): reloads.refused}
     yield catalogue.LAST_RELOAD, {(): int(reloads.last_accepted)}
+    yield catalogue.STALE_VIEW, {(kind,): 1 for kind in core.view.stale}
+    yield catalogue.HELD_SECONDS, {(): core.view.held_seconds()}
     yield from _gauges(core)
 
 

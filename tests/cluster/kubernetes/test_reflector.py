@@ -207,7 +207,7 @@ def test_a_streaming_list_that_breaks_is_begun_again() -> None:
     client = ScriptedClient([], [[[event("ADDED", pod("a"))], "end"], whole, []])
     events, reflector = followed(client, watches=3, can_stream=True)
     assert events == [("ADDED", "", "uid-b@1", False)]
-    assert reflector.can_stream
+    assert reflector.lister.can_stream
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_a_server_without_streaming_lists_is_read_in_pages(answer: Any) -> None:
     events, reflector = followed(client, watches=2, can_stream=True)
     assert events == [("ADDED", "", "uid-a@1", False)]
     assert client.methods() == ["WATCH", "GET", "WATCH"]
-    assert not reflector.can_stream
+    assert not reflector.lister.can_stream
 
 
 def test_a_list_that_grows_too_old_between_two_pages_is_read_whole() -> None:

@@ -14,13 +14,8 @@ from schedframe.cluster.kubernetes import reflector as reflector_module
 from schedframe.cluster.kubernetes.binder import BIND_DEADLINES, GIVE_UP_SECONDS, SERVER_FAILURES
 from schedframe.cluster.kubernetes.client import DISTRUST_SECONDS
 from schedframe.cluster.kubernetes.lanes import REQUESTS_AT_A_TIME, SLOW_SECONDS
-from schedframe.cluster.kubernetes.reflector import (
-    LEAST_SECONDS_OF_WATCH,
-    PAGE_OBJECTS,
-    QUIET_SECONDS,
-    QUIET_SECONDS_BUSY,
-    WATCH_SECONDS,
-)
+from schedframe.cluster.kubernetes.listing import PAGE_OBJECTS, WATCH_SECONDS
+from schedframe.cluster.kubernetes.reflector import LEAST_SECONDS_OF_WATCH, QUIET_SECONDS, QUIET_SECONDS_BUSY
 from schedframe.cluster.kubernetes.writer import WRITE_SECONDS
 from schedframe.testing import node, pod
 from schedframe.testing.api_server import Fault, Request

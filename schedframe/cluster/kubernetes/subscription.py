@@ -1,0 +1,26 @@
+"""The subscription of one watcher to the kinds that it follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import define, field
+
+from ..port import WatchHandler
+
+
+@define(eq=False)
+class KindSubscription:
+    """Delivers the events of some kinds to a handler until it is closed."""
+
+    handler: WatchHandler
+    kinds: tuple[str, ...]
+    on_close: Callable[[KindSubscription], None]
+    """Called once."""
+    _open: bool = field(default=True, init=False)
+
+    def close(self) -> None:
+        """Deliver nothing more. Closing twice is harmless."""
+        if self._open:
+            self._open = False
+            self.on_close(self)
