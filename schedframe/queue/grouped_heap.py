@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from ..errors import InvariantError
-from .heap import Heap
+from .heap import ABSENT, Heap
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 class GroupedHeap(Heap[T]):
@@ -17,6 +18,8 @@ class GroupedHeap(Heap[T]):
     Only the head is an entry of the heap, so that a group is popped where its foremost item would be, and
     leaves as a whole by :meth:`take_group`. Items of no group are entries of their own. Items of equal order
     leave in the order of their arrival; a group counts as arriving when its head changes.
+
+    Unlike that of a :class:`Heap`, its order must not raise: an item may be entered in two heaps.
     """
 
     __slots__ = ("_group_of", "_groups", "_in_group", "_order")
@@ -67,41 +70,55 @@ class GroupedHeap(Heap[T]):
         items = self._groups.get(group)
         if items is None:
             items = self._groups[group] = Heap(self._key, **self._order)
-        before = items.peek()
+        before = items.peek(ABSENT)
         items.add(item)
         self._in_group[key] = group
         self._follow(items, before)
 
-    def delete(self, key: Hashable) -> T | None:
+    @overload
+    def delete(self, key: Hashable) -> T | None: ...
+    @overload
+    def delete(self, key: Hashable, default: D) -> T | D: ...
+    def delete(self, key: Hashable, default: Any = None) -> Any:
         """See :class:`Heap`. O(log n) amortised for the head of a group, else O(1)."""
         group = self._in_group.pop(key, None)
         if group is None:
-            return Heap.delete(self, key)
+            return Heap.delete(self, key, default)
         items = self._groups[group]
-        before = items.peek()
+        before = items.peek(ABSENT)
         item = items.delete(key)
         self._follow(items, before)
         if not items:
             del self._groups[group]
         return item
 
-    def pop(self) -> T | None:
+    @overload
+    def pop(self) -> T | None: ...
+    @overload
+    def pop(self, default: D) -> T | D: ...
+    def pop(self, default: Any = None) -> Any:
         """See :class:`Heap`; the next item of the same group becomes its head. O(log n) amortised."""
-        head = Heap.pop(self)
-        if head is None or (group := self._in_group.pop(self._key(head), None)) is None:
+        head = Heap.pop(self, ABSENT)
+        if head is ABSENT:
+            return default
+        if (group := self._in_group.pop(self._key(head), None)) is None:
             return head
         items = self._groups[group]
         items.pop()
-        if (follower := items.peek()) is not None:
+        if (follower := items.peek(ABSENT)) is not ABSENT:
             Heap.add(self, follower)
         else:
             del self._groups[group]
         return head
 
-    def get(self, key: Hashable) -> T | None:
+    @overload
+    def get(self, key: Hashable) -> T | None: ...
+    @overload
+    def get(self, key: Hashable, default: D) -> T | D: ...
+    def get(self, key: Hashable, default: Any = None) -> Any:
         """See :class:`Heap`."""
         group = self._in_group.get(key)
-        return Heap.get(self, key) if group is None else self._groups[group].get(key)
+        return Heap.get(self, key, default) if group is None else self._groups[group].get(key, default)
 
     def sorted(self) -> list[T]:
         """Return the items in the order in which pops of one item at a time return them. O(n log n)."""
@@ -140,7 +157,7 @@ class GroupedHeap(Heap[T]):
             items.check_invariants()
             counted += len(items)
             entries = [item for item in items if self._key(item) in self.entries]
-            if len(entries) != 1 or entries[0] is not items.peek():
+            if len(entries) != 1 or entries[0] is not items.peek(ABSENT):
                 raise InvariantError(
                     f"group {group} has {len(entries)} entries, or not that of its first item"
                 )
@@ -149,12 +166,12 @@ class GroupedHeap(Heap[T]):
         if counted != len(self._in_group):
             raise InvariantError(f"{counted} items are in groups, {len(self._in_group)} are filed")
 
-    def _follow(self, items: Heap[T], before: T | None) -> None:
+    def _follow(self, items: Heap[T], before: Any) -> None:
         """Let the entry of a group be that of its foremost item, after a change; *before*: the former one."""
-        head = items.peek()
+        head = items.peek(ABSENT)
         if head is before:
             return
-        if before is not None and (head is None or self._key(head) != self._key(before)):
+        if before is not ABSENT and (head is ABSENT or self._key(head) != self._key(before)):
             Heap.delete(self, self._key(before))
-        if head is not None:
+        if head is not ABSENT:
             Heap.add(self, head)

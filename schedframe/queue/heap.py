@@ -6,16 +6,20 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from itertools import count, pairwise
-from typing import Any, Generic, Self, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, overload
 
 from .._brief import brief_of
 from .._checked import checked
 from ..errors import InvariantError
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 _Entry: TypeAlias = list[Any]
-"""[*sort key, arrival, item]; the item of a removed entry is None."""
+"""[*sort key, arrival, key, item]; the item of a removed entry is ``ABSENT``."""
+
+ABSENT: Final[Any] = object()
+"""Stands for no item: any value of a caller, ``None`` too, may be one."""
 
 _MIN_GARBAGE = 64
 """Removed entries up to which a heap is not swept: below, a sweep costs more than the entries do."""
@@ -27,10 +31,15 @@ class Heap(Generic[T]):
 
     Equal items leave in the order of arrival. Items that arrive in their final order, as most pods do, go to
     a sorted run beside the heap, and cost O(1) to add and to pop. Removal only marks the entry: it is dropped
-    when it reaches the top, and all marked entries are swept once they outnumber the items, so memory is
-    O(items) under any churn. Sort keys that are tuples must all have the same length. The order of an item
-    must not change while it is here: replace it with :meth:`add`. With ``less`` every comparison is a Python
-    call or two; ``sort_key`` is computed once per :meth:`add` and about ten times faster.
+    when it reaches the top, and :meth:`add` and :meth:`pop` sweep all marked entries once they outnumber the
+    items, so memory is O(items) under any churn. Sort keys that are tuples must all have the same length. The
+    order of an item must not change while it is here: replace it with :meth:`add`. With ``less`` every
+    comparison is a Python call or two; ``sort_key`` is computed once per :meth:`add` and about ten times
+    faster.
+
+    An exception of the key, the sort key or a comparison leaves the method that called it, and the heap is as
+    it was before. :meth:`delete` compares nothing. Any value may be an item: a heap that may hold ``None``
+    needs a *default* that is no item where it may be empty.
     """
 
     __slots__ = ("_garbage", "_heap", "_key", "_next", "_run", "_sort_key", "entries")
@@ -50,7 +59,8 @@ class Heap(Generic[T]):
             self._sort_key = _by(less)
         else:
             raise TypeError("a heap is ordered by sort_key or by less: give exactly one of them")
-        # Flat lists compare faster than nested tuples. The arrival breaks ties, so items are never compared.
+        # Flat lists compare faster than nested tuples. The arrival breaks ties, so that neither keys nor
+        # items are ever compared.
         self._heap: list[_Entry] = []
         self._run: deque[_Entry] = deque()  # ascending
         self.entries: dict[Hashable, _Entry] = {}
@@ -59,7 +69,7 @@ class Heap(Generic[T]):
         self._garbage = 0
 
     def add(self, item: T) -> None:
-        """Add *item*, in place of the one with the same key if there is one. O(log n).
+        """Add *item*, in place of the one with the same key if there is one. O(log n) amortised.
 
         A replacement that is equal in order keeps the place of the old item; any other one goes behind the
         items that it is equal to now.
@@ -67,73 +77,110 @@ class Heap(Generic[T]):
         key = self._key(item)
         rank = self._sort_key(item)
         old = self.entries.get(key)
-        if old is not None:
-            if self._replace(old, rank, item):
-                return
-            self._discard(old)
-        entry = [*rank, self._next(), item] if type(rank) is tuple else [rank, self._next(), item]
-        self.entries[key] = entry
+        if old is not None and self._replace(old, rank, item):
+            return
+        if self._garbage >= _MIN_GARBAGE:
+            self._sweep()
+        entry = [*rank, self._next(), key, item] if type(rank) is tuple else [rank, self._next(), key, item]
         run = self._run
         if not run or run[-1] < entry:
             run.append(entry)
         else:
-            heapq.heappush(self._heap, entry)
+            _push(self._heap, entry)
+        try:
+            self.entries[key] = entry
+        except BaseException:
+            self._discard(entry)
+            raise
+        if old is not None:
+            self._discard(old)
 
-    def pop(self) -> T | None:
-        """Remove and return the first item; ``None`` if there is none. O(log n) amortised."""
+    @overload
+    def pop(self) -> T | None: ...
+    @overload
+    def pop(self, default: D) -> T | D: ...
+    def pop(self, default: Any = None) -> Any:
+        """Remove and return the first item; *default* if there is none. O(log n) amortised."""
+        if self._garbage >= _MIN_GARBAGE:
+            self._sweep()
         heap, run = self._heap, self._run
         while heap or run:
-            entry = run.popleft() if run and (not heap or run[0] < heap[0]) else heapq.heappop(heap)
-            item: T | None = entry[-1]
-            if item is not None:
-                del self.entries[self._key(item)]
-                if self._garbage:
-                    self._sweep()
-                return item
+            if run and (not heap or run[0] < heap[0]):
+                entry = run[0]
+                if entry[-1] is not ABSENT:
+                    del self.entries[entry[-2]]
+                    run.popleft()
+                    return entry[-1]
+                run.popleft()
+            else:
+                entry = heap[0]
+                if (item := entry[-1]) is not ABSENT:
+                    del self.entries[entry[-2]]
+                    # It is dropped as the next item is looked for: that compares, and nothing may fail now.
+                    entry[-1] = ABSENT
+                    self._garbage += 1
+                    return item
+                _pop(heap)
             self._garbage -= 1
-        return None
+        return default
 
-    def peek(self) -> T | None:
-        """Return the first item; ``None`` if there is none. O(1), amortised over removals."""
+    @overload
+    def peek(self) -> T | None: ...
+    @overload
+    def peek(self, default: D) -> T | D: ...
+    def peek(self, default: Any = None) -> Any:
+        """Return the first item; *default* if there is none. O(1), amortised over removals."""
+        entry = self._first()
+        return default if entry is None else entry[-1]
+
+    def _first(self) -> _Entry | None:
+        """Return the entry of the first item, and drop the removed ones before it."""
         heap, run = self._heap, self._run
         while heap or run:
             in_run = bool(run) and (not heap or run[0] < heap[0])
-            item: T | None = (run if in_run else heap)[0][-1]
-            if item is not None:
-                return item
+            entry = (run if in_run else heap)[0]
+            if entry[-1] is not ABSENT:
+                return entry
             if in_run:
                 run.popleft()
             else:
-                heapq.heappop(heap)
+                _pop(heap)
             self._garbage -= 1
         return None
 
     def goes_first(self, item: T) -> bool:
         """Return whether *item*, which is not here, would be the first one. O(1) amortised."""
-        first = self.peek()
+        first = self._first()
         if first is None:
             return True
-        rank, entry = self._sort_key(item), self.entries[self._key(first)]
-        other = entry[:-2]
+        rank, other = self._sort_key(item), first[:-3]
         return bool(([*rank] if type(rank) is tuple else [rank]) < other)
 
     def rank(self, item: T) -> Any:
         """Return what *item* is sorted by."""
         return self._sort_key(item)
 
-    def delete(self, key: Hashable) -> T | None:
-        """Remove and return the item with that key; ``None`` if there is none. O(1) amortised."""
+    @overload
+    def delete(self, key: Hashable) -> T | None: ...
+    @overload
+    def delete(self, key: Hashable, default: D) -> T | D: ...
+    def delete(self, key: Hashable, default: Any = None) -> Any:
+        """Remove and return the item with that key; *default* if there is none. O(1) amortised."""
         entry = self.entries.pop(key, None)
         if entry is None:
-            return None
-        item: T = entry[-1]
+            return default
+        item = entry[-1]
         self._discard(entry)
         return item
 
-    def get(self, key: Hashable) -> T | None:
-        """Return the item with that key, or ``None``. O(1)."""
+    @overload
+    def get(self, key: Hashable) -> T | None: ...
+    @overload
+    def get(self, key: Hashable, default: D) -> T | D: ...
+    def get(self, key: Hashable, default: Any = None) -> Any:
+        """Return the item with that key, else *default*. O(1)."""
         entry = self.entries.get(key)
-        return None if entry is None else entry[-1]
+        return default if entry is None else entry[-1]
 
     def sorted(self) -> list[T]:
         """Return all items in the order in which they would be popped. O(n log n)."""
@@ -174,11 +221,9 @@ class Heap(Generic[T]):
         if any(not one < other for one, other in pairwise(self._run)):
             raise InvariantError("the entries beside the heap are not ascending")
         kept = [*heap, *self._run]
-        live = [entry for entry in kept if entry[-1] is not None]
+        live = [entry for entry in kept if entry[-1] is not ABSENT]
         if len(kept) - len(live) != self._garbage:
             raise InvariantError(f"{len(kept) - len(live)} removed entries, counted {self._garbage}")
-        if self._garbage > max(len(live), _MIN_GARBAGE):
-            raise InvariantError(f"{self._garbage} removed entries are kept for {len(live)} items")
         if len(live) != len(self.entries) or any(
             self.entries.get(self._key(entry[-1])) is not entry for entry in live
         ):
@@ -187,29 +232,63 @@ class Heap(Generic[T]):
     def _replace(self, entry: _Entry, rank: Any, item: T) -> bool:
         """Put *item* into *entry* if that has the same rank; return whether it did."""
         if type(rank) is tuple:
-            if len(entry) != len(rank) + 2 or not all(map(_equal, entry, rank)):
+            if len(entry) != len(rank) + 3 or not all(map(_equal, entry, rank)):
                 return False
         elif type(rank) is _Rank:
             if not rank.ties(entry[0]):
                 return False
             rank.arrival = entry[0].arrival
             entry[0] = rank
-        elif len(entry) != 3 or entry[0] != rank:
+        elif len(entry) != 4 or entry[0] != rank:
             return False
         entry[-1] = item
         return True
 
     def _discard(self, entry: _Entry) -> None:
-        entry[-1] = None
+        """Mark *entry* as removed. O(1)."""
+        entry[-1] = ABSENT
         self._garbage += 1
-        self._sweep()
 
     def _sweep(self) -> None:
-        if self._garbage > _MIN_GARBAGE and self._garbage > len(self.entries):
-            self._heap = [entry for entry in self._heap if entry[-1] is not None]
-            heapq.heapify(self._heap)
-            self._run = deque(entry for entry in self._run if entry[-1] is not None)
+        """Drop all removed entries if they outnumber the items. O(n)."""
+        if self._garbage > len(self.entries):
+            heap = [entry for entry in self._heap if entry[-1] is not ABSENT]
+            heapq.heapify(heap)
+            self._heap = heap
+            self._run = deque(entry for entry in self._run if entry[-1] is not ABSENT)
             self._garbage = 0
+
+
+def _push(heap: list[_Entry], entry: _Entry) -> None:
+    """``heapq.heappush`` that leaves *heap* as it was if a comparison raises."""
+    try:
+        heapq.heappush(heap, entry)
+    except BaseException:
+        # heapq swaps the entry with one parent after the other: those moved down by one place of its path.
+        path = [len(heap) - 1]
+        while path[-1] and heap[path[-1]] is not entry:
+            path.append((path[-1] - 1) >> 1)
+        for upper, lower in pairwise(reversed(path)):
+            heap[upper] = heap[lower]
+        del heap[-1]
+        raise
+
+
+def _pop(heap: list[_Entry]) -> None:
+    """``heapq.heappop`` that leaves *heap* as it was if a comparison raises."""
+    first, last = heap[0], heap[-1]
+    try:
+        heapq.heappop(heap)
+    except BaseException:
+        # heapq puts the last entry on top and swaps it downwards: the others on its path moved up by one.
+        place = next(place for place, entry in enumerate(heap) if entry is last)
+        while place:
+            parent = (place - 1) >> 1
+            heap[place] = heap[parent]
+            place = parent
+        heap[0] = first
+        heap.append(last)
+        raise
 
 
 def _equal(one: Any, other: Any) -> bool:
