@@ -7,6 +7,7 @@ asyncio, which takes 6 MB with ``ssl``, is not loaded for its ``CancelledError``
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 def plugin_faults() -> tuple[type[BaseException], ...]:
@@ -22,3 +23,11 @@ def cancellations() -> tuple[type[BaseException], ...]:
     """Return the exception of a cancelled awaitable; none if asyncio is not loaded."""
     asyncio = sys.modules.get("asyncio")
     return () if asyncio is None else (asyncio.CancelledError,)
+
+
+def shown(answer: Any) -> str:
+    """Return the beginning of ``repr``; the type where ``__repr__``, which is code of the plugin, fails."""
+    try:
+        return f"{answer!r:.200}"
+    except Exception:  # noqa: BLE001 - the answer is reported either way
+        return f"{type(answer).__name__} (its repr fails)"

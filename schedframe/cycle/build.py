@@ -40,7 +40,6 @@ from .runtime.clock import SystemClock
 from .runtime.executors import Executor, InlineExecutor
 from .runtime.inbox import Inbox
 from .search.extending import Extending
-from .search.queue_sort import SortKey, SortLess
 from .search.sampling import Sampling, SearchOrder
 from .search.search import Search
 from .verification import VerifyingSearch
@@ -327,16 +326,13 @@ def queue_options(
     document, plan = config.config, framework.plan
     sorter = next(name for name, _ in framework.profile.plugins["queueSort"] if name in plan.plugins)
 
-    def report(status: Status, pod: Pod) -> None:
-        core.report(status, pod, "queueing")
-
     def on_fault(plugin: str, error: BaseException, pod: Pod) -> None:
-        report(Status.from_error(error, plugin), pod)
+        core.report(Status.from_error(error, plugin), pod, "queueing")
 
-    key, less = plan.queue_sort_key, plan.queue_sort_less
     return QueueOptions(
-        sort_key=SortKey(sorter, key, report).of if key is not None else None,
-        less=SortLess(sorter, less, report) if less is not None else None,
+        sort_key=plan.queue_sort_key,
+        less=plan.queue_sort_less,
+        sorter=sorter,
         profiles={name: _queue_profile(each, extenders) for name, each in frameworks.items()},
         clock=core.clock,
         # The machine's clock moves on between attempts; a pass over the queue takes less than a second.

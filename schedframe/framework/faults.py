@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+from .._plugin_faults import shown
 from ..errors import PluginError
 from ..queue import ClusterEvent, EventRegistration
 from .status import REJECTIONS, Code, Status, message_of
@@ -93,14 +94,6 @@ def read_registrations(plugin: str, answer: Any) -> tuple[EventRegistration, ...
         if not valid or not (each.hint is None or callable(each.hint)):
             raise PluginError(f"{failed} {shown(each)}; {fix}")
     return registrations
-
-
-def shown(answer: Any) -> str:
-    """Return the beginning of ``repr``; the type where ``__repr__``, which is code of the plugin, fails."""
-    try:
-        return f"{answer!r:.200}"
-    except Exception:  # noqa: BLE001 - the answer is reported either way
-        return f"{type(answer).__name__} (its repr fails)"
 
 
 def _worded(plugin: str, point: str, text: str, error: BaseException | None) -> Status:

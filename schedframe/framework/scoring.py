@@ -10,13 +10,13 @@ import numpy.typing as npt
 from attrs import define, field
 
 from .._brief import brief_repr
-from .._plugin_faults import plugin_faults
+from .._plugin_faults import plugin_faults, shown
 from ..api import Pod
 from ..errors import PluginError
 from ..state import Rows
 from ..state.greatest import greatest
 from .cycle_state import CycleState
-from .faults import as_error, from_exception, invalid_answer, read_status, shown
+from .faults import as_error, from_exception, invalid_answer, read_status
 from .normalization import MAX_SCORE, MIN_SCORE
 from .plan import Plan, ScoreEntry
 from .status import Code, Status

@@ -108,8 +108,8 @@ class BackoffQueues:
         """
         released = [info for info in self.held if info.popped > after]
         for info in released:
-            self.held.delete(info.key)
             self.rejected.add(info)
+            self.held.delete(info.key)
         return bool(released)
 
     def members(self, pool: Pool) -> list[QueuedPodInfo]:
@@ -121,11 +121,15 @@ class BackoffQueues:
         return sum(map(len, self.heaps_of(pool)))
 
     def pop_completed(self, now: float) -> Iterator[QueuedPodInfo]:
-        """Pop every pod whose backoff is over, rejected ones first. O(log n) each."""
+        """Pop every pod whose backoff is over, rejected ones first. O(log n) each.
+
+        A pod leaves as the next one is asked for, unless the caller has moved it: it stays if that fails.
+        """
         for heap in self._heaps():
             while (head := heap.peek()) is not None and not self.is_backing_off(head, now):
-                heap.pop()
                 yield head
+                if head.key in heap:
+                    self.remove(head)
 
     def deadline(self) -> float | None:
         """Return when the first backoff is over: the instant after the second of its expiry. O(1)."""

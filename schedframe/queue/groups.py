@@ -10,7 +10,7 @@ the longest backoff grows with the square root of the group's size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from itertools import count
 from math import sqrt
 from operator import attrgetter
@@ -65,12 +65,6 @@ class GroupBackoffQueues(BackoffQueues):
         if info.key in self.held_group:
             self.held_members.add(info)
         BackoffQueues.replace(self, info)
-
-    def pop_completed(self, now: float) -> Iterator[QueuedPodInfo]:
-        """See :class:`BackoffQueues`."""
-        for info in BackoffQueues.pop_completed(self, now):
-            self.held_members.remove(info)
-            yield info
 
     def release_group(self, key: str) -> bool:
         """Let the held members of a group be popped early; return whether there are any. O(members log n)."""

@@ -99,24 +99,36 @@ _MAX_CACHED = 10_000
 
 
 class HintTable:
-    """The registrations of all profiles by event. Look-ups are cached and O(1)."""
+    """The registrations of all profiles by event. Look-ups are cached and O(1).
 
-    __slots__ = ("_on_fault", "_plans", "_profiles", "_registered")
+    Pods of a profile that is not here are queued again after their backoff by any event that counts, so that
+    none is lost: nothing says which events cannot help them. The reference does so if a profile has no hints.
+    """
+
+    __slots__ = ("_on_fault", "_plans", "_profiles", "_registered", "_unknown")
 
     def __init__(self, profiles: Mapping[str, QueueProfile], on_fault: FaultFn) -> None:
         self._profiles = profiles
         self._on_fault = on_fault
         self._registered: dict[Any, bool] = {}
         self._plans: dict[Any, HintPlan] = {}
+        self._unknown: set[str] = set()
 
     def is_registered(self, event: ClusterEvent) -> bool:
-        """Return whether any plugin of any profile registered *event*; always true for the wildcard."""
+        """Return whether any plugin of any profile registered *event*; always true for the wildcard.
+
+        Where nothing is registered at all, as in a queue that was made without profiles, each event counts.
+        """
         registered = self._registered.get(event)
         if registered is None:
-            registered = event.is_wildcard or any(
-                _any_matches(registrations, event)
-                for profile in self._profiles.values()
-                for registrations in profile.events.values()
+            registered = (
+                event.is_wildcard
+                or not any(profile.events for profile in self._profiles.values())
+                or any(
+                    _any_matches(registrations, event)
+                    for profile in self._profiles.values()
+                    for registrations in profile.events.values()
+                )
             )
             self._cache(self._registered, event, registered)
         return registered
@@ -153,8 +165,11 @@ class HintTable:
     def _make_plan(
         self, event: ClusterEvent, profile: str, unschedulable: frozenset[str], pending: frozenset[str]
     ) -> HintPlan:
+        if event.is_wildcard or not (unschedulable or pending):
+            return ALWAYS
         registrations = self._profiles.get(profile)
-        if registrations is None or event.is_wildcard or not (unschedulable or pending):
+        if registrations is None:
+            self._report_unknown(profile)
             return ALWAYS
         plan: list[tuple[str, EventRegistration, RequeueStrategy]] = []
         for plugins, strategy in (
@@ -172,6 +187,17 @@ class HintTable:
         entries = tuple([(plugin, registration.hint, strategy) for plugin, registration, strategy in plan])
         reads = [registration.reads_at(event) for _, registration, _ in plan]
         return HintPlan(entries, max(reads, default=HintReads.EVENT))
+
+    def _report_unknown(self, profile: str) -> None:
+        """Log, once for a profile, that it has no hints."""
+        if profile not in self._unknown:
+            self._unknown.add(profile)
+            _log.error(
+                "no queueing hints for profile %s (there are for: %s), so that each event queues its pods "
+                "again; pass its QueueProfile in QueueOptions.profiles",
+                profile,
+                ", ".join(self._profiles) or "none",
+            )
 
     def _hint(self, plugin: str, hint: HintFn, pod: Pod, old: Any, new: Any) -> bool:
         try:

@@ -20,14 +20,19 @@ from .queued_pod import QueuedPodInfo
 @brief_repr
 @frozen(kw_only=True, eq=False)
 class QueueOptions:
-    """Options of a :class:`PriorityQueue`. At most one of ``sort_key`` and ``less``; times are seconds."""
+    """Options of a :class:`PriorityQueue`. At most one of ``sort_key`` and ``less``; times are seconds.
+
+    An order that fails for a pod is reported to ``on_fault``, and the pod goes behind all others.
+    """
 
     sort_key: Callable[[QueuedPodInfo], Any] | None = None
     """The smallest key is popped first; :func:`by_priority` without ``less`` either."""
     less: Callable[[QueuedPodInfo, QueuedPodInfo], bool] | None = None
     """Whether the first of two pods is popped before the second; for orders without a key, and slower."""
+    sorter: str = "queueSort"
+    """Name of the plugin with this order, for ``on_fault``."""
     profiles: Mapping[str, QueueProfile] = field(factory=dict)
-    """By scheduler name."""
+    """By scheduler name. Pods of another one have no gates, and each event that counts queues them again."""
     clock: Callable[[], float] = time.time
     initial_backoff: float = 1.0
     """After the first failed attempt; doubled with each further one."""
@@ -40,7 +45,7 @@ class QueueOptions:
     on_ready: Callable[[], None] | None = None
     """Called when a pod arrived that :meth:`PriorityQueue.pop` may return."""
     on_fault: FaultFn = log_fault
-    """Called with each fault of a plugin. The pod is queued (hints) or held back (pre_enqueue)."""
+    """Called with each fault of a plugin. The pod is queued (hints), held back (pre_enqueue) or put last."""
     tolerance: float = 0.0
     """Seconds within which failures of pods that are equal in order count as being of one moment, the first:
     a real clock moves on between two attempts. See :mod:`.moments`.

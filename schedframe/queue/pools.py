@@ -190,12 +190,12 @@ class Pools:
 
     def replace(self, info: QueuedPodInfo, fresh: QueuedPodInfo) -> None:
         """Replace *info* by the later version *fresh* in the active or a backoff pool. O(log n)."""
-        self.by_key[info.key] = fresh
         pool = info.pool
         if pool is not None and pool in BACKING_OFF:
             self.backoff.replace(fresh)
         else:
             self.active.add(fresh)
+        self.by_key[info.key] = fresh
 
     def requeue(
         self, info: QueuedPodInfo, strategy: RequeueStrategy, cause: str, now: float, *, held: bool = False
@@ -210,12 +210,12 @@ class Pools:
         if not admitted and not self._gates.admit(info):
             self._hold(info, cause, now)
             return False
-        if info.pool is not None:
-            self.leave(info)
         if info.initial_attempt is None:
             info.initial_attempt = now
+        self.active.add(info)  # first: if ``on_fault`` raises, the pod stays where it is
+        if info.pool is not None:
+            self.leave(info)
         info.pool = _ACTIVE
-        self.active.add(info)
         if info.cohort is None:
             self.by_key[info.key] = info
         else:
@@ -345,7 +345,8 @@ class Pools:
         if not self._gates.admit(info):
             self.wait(info, now)
             return False
+        pool = self.backoff.add(info, held=held)
         self.leave(info)
         self._file(info)
-        info.pool = self.backoff.add(info, held=held)
+        info.pool = pool
         return not held

@@ -315,7 +315,6 @@ class PriorityQueue(QueueView):
         now = self._clock()
         entered = False
         for info in self._pools.backoff.pop_completed(now):
-            info.pool = None
             entered |= self._pools.enter_active(info, _BACKOFF_COMPLETE, now, admitted=True)
         if entered:
             self._ready()

@@ -20,6 +20,7 @@ from .options import QueueOptions, options_from
 from .passed_over import PassedOver
 from .pools import Pools
 from .queued_pod import PendingPod, Pool, QueuedPodInfo, by_priority, identity
+from .sorting import SortKey, SortLess
 from .unschedulable import UnschedulablePods
 
 
@@ -50,12 +51,16 @@ class QueueView:
     def _make_pools(self, options: QueueOptions) -> Pools:
         if options.sort_key is not None and options.less is not None:
             raise TypeError("a queue is ordered by sort_key or by less: give at most one of them")
-        less = None if options.less is None else less_order(options.less)
-        sort_key = keyed_order(options.sort_key or by_priority) if less is None else None
+        sorter, on_fault, less, sort_key = options.sorter, options.on_fault, None, None
+        if options.less is not None:
+            less = less_order(SortLess(sorter, options.less, on_fault))
+        else:
+            key = options.sort_key
+            sort_key = keyed_order(by_priority if key is None else SortKey(sorter, key, on_fault).of)
         counts = options.counts
         make_pools = self._POOLS if counts is None else counting(self._POOLS, counts)
         return make_pools(
-            Gates(options.profiles, options.on_fault),
+            Gates(options.profiles, on_fault),
             self._hints,
             self.nominator,
             self._BACKOFF(options.initial_backoff, options.max_backoff, sort_key=sort_key, less=less),

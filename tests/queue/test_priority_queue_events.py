@@ -118,6 +118,23 @@ class TestHints:
         pending.move_all(NODE_ADD, None, node())
         assert pool_of(pending, "a") == "backoff"
 
+    def test_a_queue_without_profiles_tries_its_pods_at_every_event(
+        self, clock: ManualClock, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        pending = PriorityQueue(QueueOptions(clock=clock))
+        for name in "ab":
+            pending.add(pod(name))
+        fail(pending, "P")
+        flying = pending.pop()
+        assert flying is not None
+        pending.move_all(NODE_LABEL, node(), node())
+        pending.add_unschedulable(flying, flying.pod, unschedulable_plugins=["Q"])
+        assert (pool_of(pending, "a"), pool_of(pending, "b")) == ("backoff", "backoff")
+        assert [record.message for record in caplog.records] == [
+            f"no queueing hints for profile {PROFILE} (there are for: none), so that each event queues its "
+            "pods again; pass its QueueProfile in QueueOptions.profiles"
+        ]
+
     def test_profiles_have_their_own_hints(self, clock: ManualClock) -> None:
         profiles = {
             PROFILE: QueueProfile((), {"P": (on(NODE_ADD, lambda pod, old, new: True),)}),

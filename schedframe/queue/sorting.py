@@ -1,4 +1,7 @@
-"""The queue-sort plugin, so that its faults cost a pod its place and nothing else."""
+"""The order of the queue: what fails in it costs a pod its place and nothing else.
+
+A key or a comparison that raised in the middle of a move would leave a pod in two pools, or in none.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,11 @@ from typing import Any
 from attrs import define, field
 from typing_extensions import override
 
-from ..._plugin_faults import plugin_faults
-from ...api import Pod
-from ...framework import Status
-from ...framework.faults import from_exception, invalid_answer
-from ...queue import QueuedPodInfo
-
-Report = Callable[[Status, Pod], None]
+from .._plugin_faults import plugin_faults, shown
+from ..api import Pod
+from ..errors import PluginError
+from .hints import FaultFn
+from .queued_pod import QueuedPodInfo
 
 
 class _Last:
@@ -49,7 +50,7 @@ class SortKey:
 
     plugin: str
     key: Callable[[QueuedPodInfo], Any]
-    report: Report
+    on_fault: FaultFn
     _sample: Any = field(default=LAST, init=False)
     _plain: tuple[type, ...] = field(default=(), init=False)
     """The types of the parts of the sample, if it is a tuple of plain values."""
@@ -61,7 +62,7 @@ class SortKey:
         try:
             key = self.key(info)
         except plugin_faults() as error:
-            self.report(from_exception(self.plugin, "queue_sort_key", error), info.pod)
+            self.on_fault(self.plugin, error, info.pod)
             return LAST
         if self._plain and type(key) is tuple and tuple(map(type, key)) == self._plain:
             for at in self._float_at:
@@ -74,7 +75,7 @@ class SortKey:
                 self._take_sample(key)
             return key
         wanted = "a value that can be compared with those of the other pods"
-        self.report(invalid_answer(self.plugin, "queue_sort_key", key, wanted), info.pod)
+        _invalid(self, "queue_sort_key", key, wanted, info.pod)
         return LAST
 
     def _take_sample(self, key: Any) -> None:
@@ -106,16 +107,21 @@ class SortLess:
 
     plugin: str
     less: Callable[[QueuedPodInfo, QueuedPodInfo], Any]
-    report: Report
+    on_fault: FaultFn
 
     def __call__(self, first: QueuedPodInfo, second: QueuedPodInfo) -> bool:
         """Return whether *first* goes before *second*."""
         try:
             answer = self.less(first, second)
         except plugin_faults() as error:
-            self.report(from_exception(self.plugin, "queue_sort_less", error), first.pod)
+            self.on_fault(self.plugin, error, first.pod)
             return False
         if answer is True or answer is False:
             return answer
-        self.report(invalid_answer(self.plugin, "queue_sort_less", answer, "True or False"), first.pod)
+        _invalid(self, "queue_sort_less", answer, "True or False", first.pod)
         return False
+
+
+def _invalid(order: SortKey | SortLess, hook: str, answer: Any, wanted: str, pod: Pod) -> None:
+    text = f"plugin {order.plugin} answered {shown(answer)} at {hook}; return {wanted}"
+    order.on_fault(order.plugin, PluginError(text), pod)
