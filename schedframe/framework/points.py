@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partialmethod, singledispatchmethod
+from types import MemberDescriptorType
 from typing import Any, Final
 
 from attrs import frozen
@@ -54,7 +56,7 @@ HOOKS_OF_POINT: dict[str, tuple[str, ...]] = _hooks_of_point()
 """Point → hooks; a plugin implements the point if it implements one of them."""
 
 HOT_HOOKS: frozenset[str] = frozenset(name for name, hook in HOOKS.items() if hook.spec.hot)
-"""Hooks that run for every pod or node; wrappers are refused there."""
+"""Hooks that run for every pod or node."""
 
 
 ASYNC_HOOKS: frozenset[str] = frozenset(
@@ -84,6 +86,32 @@ def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
             else:
                 markers.pop(name, None)  # what is not marked hides what a base class has
     return dict(sorted(markers.items()))
+
+
+def unmarked_of(plugin: object) -> list[str]:
+    """Return the names of hooks that a plugin, or plugin class, has as methods without the mark.
+
+    So are fields of an instance that hold something to call. What a protocol declares is left out, and data:
+    a field or property may have the name of a hook. No code of the plugin is called. O(classes).
+    """
+    found: dict[str, Any] = {}
+    for attributes in _namespaces(plugin):
+        names = attributes.keys() & HOOKS.keys()
+        declared = attributes.get("_is_protocol") is True
+        found |= {name: None if declared else attributes[name] for name in names}
+    return [name for name in HOOKS if name in found and _is_unmarked(plugin, found[name])]
+
+
+def _is_unmarked(plugin: object, value: Any) -> bool:
+    if isinstance(value, MemberDescriptorType):
+        if isinstance(plugin, type):
+            return False
+        with suppress(AttributeError):  # it has no value yet
+            value = value.__get__(plugin, type(plugin))
+    if isinstance(getattr(getattr(value, "__func__", value), _MARKER, None), dict):
+        return False
+    is_method = isinstance(value, staticmethod | classmethod | partialmethod | singledispatchmethod)
+    return is_method or (callable(value) and not isinstance(value, type))
 
 
 def _namespaces(plugin: object) -> Iterator[Mapping[str, Any]]:

@@ -13,11 +13,31 @@ import attrs
 from ..errors import PluginError
 from .declarations import check_declarations
 from .factories import SharedInstance, has_args, plugin_class_of
-from .points import ASYNC_HOOKS, HOOK_ARGUMENTS, HOOKS, HOT_HOOKS, hooks_of
+from .points import ASYNC_HOOKS, HOOK_ARGUMENTS, HOOKS, hooks_of, unmarked_of
 from .requirement import check_requirement
 
 _signature_of: Final = lru_cache(maxsize=1024)(inspect.signature)
 """Signatures of hooks. Each scheduler checks its plugins, some 60 hooks, which are the same functions."""
+
+_WRAPPER: Final = (
+    "is a wrapper, and wrappers are refused: the calls of hooks are compiled, and nothing runs around them; "
+    "implement the hook itself, or pass an observer to the scheduler to watch it"
+)
+_ORDERED: Final = (
+    "is marked with {}, which would have no effect: the profile orders plugins; leave the option out, and "
+    "put the plugin where it belongs in the profile"
+)
+_WITHOUT_EFFECT: Final = {
+    "wrapper": _WRAPPER,
+    "hookwrapper": _WRAPPER,
+    "tryfirst": _ORDERED.replace("{}", "tryfirst"),
+    "trylast": _ORDERED.replace("{}", "trylast"),
+    "optionalhook": "is marked with optionalhook, which would have no effect: every hook is optional, and an "
+    "unknown one is refused; leave the option out, and say with requires_schedframe which versions have it",
+    "specname": "is marked with specname={0!r}, and hooks are found by the names of their methods; name the "
+    "method {0} and leave the option out",
+}
+"""Option of pluggy's mark → why it is refused, and what to do."""
 
 
 def check_plugin_class(name: str, factory: Any) -> None:
@@ -47,6 +67,11 @@ def check_plugin(name: str, plugin: Any) -> None:
         raise PluginError(
             f"plugin {name}: {cls.__qualname__} implements no extension point; mark its methods with "
             "@hookimpl"
+        )
+    for hook in unmarked_of(plugin):
+        raise PluginError(
+            f"plugin {name}: {cls.__qualname__}.{hook} has the name of an extension point and no mark, so it "
+            "would never be called; put @hookimpl above it, or give it another name"
         )
 
 
@@ -103,17 +128,15 @@ def _check_needs(name: str, cls: type, hook: str, hooks: Container[str]) -> None
 
 def _check_hook(name: str, plugin: Any, hook: str, options: dict[str, Any]) -> None:
     cls = plugin if inspect.isclass(plugin) else type(plugin)
+    for option, reason in _WITHOUT_EFFECT.items():
+        if options.get(option):
+            raise PluginError(f"plugin {name}: {cls.__qualname__}.{hook} {reason.format(options[option])}")
     if hook not in HOOK_ARGUMENTS:
         close = get_close_matches(hook, HOOK_ARGUMENTS, 1)
         hint = (
             f"did you mean {close[0]}?" if close else f"the extension points are {', '.join(HOOK_ARGUMENTS)}"
         )
         raise PluginError(f"plugin {name}: {cls.__qualname__}.{hook} is no extension point; {hint}")
-    if hook in HOT_HOOKS and (options.get("wrapper") or options.get("hookwrapper")):
-        raise PluginError(
-            f"plugin {name}: {cls.__qualname__}.{hook} is a wrapper, and wrappers are refused where every "
-            "pod or node passes; implement the hook itself, or pass an observer to the scheduler to watch it"
-        )
     specified = HOOK_ARGUMENTS[hook]
     function = inspect.getattr_static(plugin, hook)
     if isinstance(function, (staticmethod, classmethod)) or not inspect.isroutine(function):

@@ -28,10 +28,13 @@ from .correct import NOTE, DiskByLabel, NotedOnly, OneOfAnApp, TwoAtATime
 from .making import (
     ClosesOnce,
     ComparesByValue,
+    ForgetsOneMark,
     NeedsMoreThanItGets,
     RefusesTooLate,
     RefusesVaguely,
     WantsKeywords,
+    WantsToBeFirst,
+    WrapsPostBind,
 )
 from .shortcuts import NO
 
@@ -351,6 +354,9 @@ ACTING: Final[Sequence[tuple[Any, str]]] = (
     (RefusesVaguely, "args_errors_have_paths"),
     (ComparesByValue, "can_be_registered"),
     (WantsKeywords, "can_be_registered"),
+    (WrapsPostBind, "can_be_registered"),
+    (WantsToBeFirst, "can_be_registered"),
+    (ForgetsOneMark, "can_be_registered"),
     (NeedsMoreThanItGets, "can_be_registered"),
     (ClosesOnce, "close_is_idempotent"),
 )

@@ -72,6 +72,33 @@ class WantsKeywords:
 
 
 @define(eq=False)
+class WrapsPostBind:
+    """A scheduler would never call it, without a word."""
+
+    @hookimpl(wrapper=True)
+    def post_bind(self) -> Any:
+        return (yield)
+
+
+@define(eq=False)
+class WantsToBeFirst:
+    @hookimpl(tryfirst=True)
+    def score(self) -> int:
+        return 1
+
+
+@define(eq=False)
+class ForgetsOneMark:
+    """The filter would never be called, without a word."""
+
+    @hookimpl
+    def score(self) -> int:
+        return 1
+
+    def filter(self, node_info: NodeInfo) -> None: ...
+
+
+@define(eq=False)
 class NeedsMoreThanItGets:
     handle: Handle
     server: str
