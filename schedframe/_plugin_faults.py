@@ -6,8 +6,14 @@ asyncio, which takes 6 MB with ``ssl``, is not loaded for its ``CancelledError``
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from attrs.exceptions import FrozenInstanceError
+
+from .errors import ClusterError, PluginError
 
 
 def plugin_faults() -> tuple[type[BaseException], ...]:
@@ -31,3 +37,94 @@ def shown(answer: Any) -> str:
         return f"{answer!r:.200}"
     except Exception:  # noqa: BLE001 - the answer is reported either way
         return f"{type(answer).__name__} (its repr fails)"
+
+
+class Place(NamedTuple):
+    """A line in the code of a plugin's author."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{_short(self.file)}:{self.line} in {self.function}"
+
+
+_OWN: Final = "own"
+_HERE: Final = os.path.dirname(os.path.abspath(__file__))
+_STANDARD: Final = os.path.dirname(os.path.abspath(os.__file__))
+_BUILTIN: Final = os.path.join(os.path.dirname(_HERE), "plugins_builtin")
+_GENERATED: Final = ("<attrs", "<checked", "<frozen", "<__array_function__")
+
+
+def place_of(error: BaseException) -> Place | None:
+    """Return where *error* left the code of the plugin's author; ``None`` if it never was there.
+
+    That is the innermost frame outside of this library, of the standard library and of installed packages;
+    for a plugin that is itself installed, the innermost one of its package. O(frames).
+    """
+    own = installed = package = None
+    trace = error.__traceback__
+    while trace is not None:
+        origin = _origin_of(trace.tb_frame.f_code.co_filename)
+        if origin == _OWN:
+            own = trace
+        elif origin and package in (None, origin):
+            package, installed = origin, trace
+        trace = trace.tb_next
+    found = own or installed
+    if found is None:
+        return None
+    code = found.tb_frame.f_code
+    return Place(code.co_filename, found.tb_lineno, code.co_name)
+
+
+@lru_cache(maxsize=1024)
+def _origin_of(file: str) -> str:
+    """Return the installed package of a file, :data:`_OWN` for another one; empty for what is no plugin's."""
+    if file.startswith(_GENERATED) or _is_below(file, _HERE):
+        return ""
+    if _is_below(file, _BUILTIN):
+        return _BUILTIN
+    for folder in ("site-packages", "dist-packages"):
+        _, found, rest = file.replace(os.sep, "/").rpartition(f"/{folder}/")
+        if found:
+            return rest.partition("/")[0]
+    return "" if _is_below(file, _STANDARD) else _OWN
+
+
+def _is_below(file: str, folder: str) -> bool:
+    return file.startswith(folder + os.sep)
+
+
+def _short(file: str) -> str:
+    """Return *file* as it is seen from the working directory, if it is below."""
+    try:
+        folder = os.getcwd()
+    except OSError:  # it was removed
+        return file
+    return file[len(folder) + 1 :] if _is_below(file, folder) else file
+
+
+def fault_text(error: BaseException, about: str = "") -> str:
+    """Return the type and message of *error*, and in brackets *about* and the line of the author's code.
+
+    The message alone, if the cluster or an extender said it, or this library about what a plugin answered.
+    """
+    place = place_of(error)
+    if isinstance(error, ClusterError) or (place is None and isinstance(error, PluginError)):
+        return message_of(error)
+    kind, message = type(error).__name__, message_of(error)
+    text = message if message == kind else f"{kind}: {message}"
+    where = ", ".join(filter(None, (about, str(place or ""))))
+    return f"{text} ({where})" if where else text
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of *error*; its type where it has none, or where ``__str__`` fails."""
+    if isinstance(error, FrozenInstanceError):
+        return "API values are immutable: make a changed copy with attrs.evolve"
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001 - __str__ is code of the plugin; the type still says what was raised
+        return type(error).__name__

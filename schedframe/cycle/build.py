@@ -14,7 +14,7 @@ from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
 from ..framework import EXTENDER, Extender, ExtenderVerb, Framework, Observer, Registry, Status, WaitingRoom
 from ..framework.extender import in_call_order
-from ..framework.faults import read_pre_enqueue
+from ..framework.faults import from_exception, read_pre_enqueue
 from ..framework.hook_calls import Guard
 from ..framework.observing import Observers, build_framework
 from ..framework.passing import register_passed
@@ -327,7 +327,7 @@ def queue_options(
     sorter = next(name for name, _ in framework.profile.plugins["queueSort"] if name in plan.plugins)
 
     def on_fault(plugin: str, error: BaseException, pod: Pod) -> None:
-        core.report(Status.from_error(error, plugin), pod, "queueing")
+        core.report(from_exception(plugin, "queueing", error, pod), pod, "queueing")
 
     return QueueOptions(
         sort_key=plan.queue_sort_key,

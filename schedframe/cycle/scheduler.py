@@ -15,7 +15,8 @@ from ..api import group_of
 from ..cluster import ClusterPort
 from ..config import ConfigSource, EffectiveConfig
 from ..errors import InputError
-from ..framework import Framework, Status
+from ..framework import Framework
+from ..framework.faults import from_exception
 from ..queue import QueuedPodInfo
 from .binding.assume import place
 from .binding.attempt import Attempt
@@ -334,7 +335,7 @@ class Scheduler:
             try:
                 action()
             except plugin_faults() as error:  # a fault of the plugin that asked for the call
-                core.report(Status.from_error(error), None, "call_later")
+                core.report(from_exception("", "call_later", error), None, "call_later")
             core.inbox.drain()  # what it asked for happens before the next cycle, too
 
     def _nothing_under_way(self) -> bool:

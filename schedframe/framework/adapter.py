@@ -20,5 +20,6 @@ def adapt(
         raise ValueError(f"{named} are not among {specified}")
     # eval is safe here: all names are identifiers of our own specifications.
     source = f"lambda {', '.join(specified)}: function({', '.join(named)})"
-    adapted: Callable[..., Any] = eval(source, {"function": function})
+    # With the name of this file, so that a traceback shows whose frame it is.
+    adapted: Callable[..., Any] = eval(compile(source, __file__, "eval"), {"function": function})
     return adapted

@@ -16,12 +16,12 @@ from attrs import define, field, frozen
 
 from .._brief import brief_of, brief_repr
 from .._checked import checked as checked_arguments
+from .._plugin_faults import message_of
 from .._wording import described, with_article
 from ..api import Node, Pod
 from ..errors import SchedframeError
 from ..state import Rows
 from .normalization import MAX_SCORE
-from .status import message_of
 
 logger = logging.getLogger("schedframe")
 

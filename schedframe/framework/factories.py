@@ -9,9 +9,8 @@ from typing import Any
 
 from attrs import frozen
 
-from .._plugin_faults import plugin_faults
+from .._plugin_faults import fault_text, plugin_faults
 from ..errors import PluginError
-from .status import message_of
 
 Factory = Callable[..., Any]
 """Makes a plugin from ``(args, handle)``; usually the plugin's class, which may take less."""
@@ -49,7 +48,7 @@ def make_plugin(name: str, factory: Factory, args: Any, handle: Any) -> Any:
     try:
         plugin = _made(factory, args, handle)
     except plugin_faults() as error:
-        raise PluginError(f"plugin {name} cannot be made: {message_of(error)}") from error
+        raise PluginError(f"plugin {name} cannot be made: {fault_text(error)}") from error
     if inspect.isclass(plugin):
         raise PluginError(f"plugin {name} cannot be made: it is the class {plugin.__name__}; call it")
     return plugin

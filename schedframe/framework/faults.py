@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any
 
-from .._plugin_faults import shown
+from .._plugin_faults import fault_text, message_of, place_of, shown
+from ..api import Pod
 from ..errors import PluginError
 from ..queue import ClusterEvent, EventRegistration
-from .status import REJECTIONS, Code, Status, message_of
+from .status import REJECTIONS, Code, Status
 
 REJECTING = "None or a rejecting Status"
 
@@ -24,13 +25,31 @@ _WORDING = {
     "score_rows": 'running Score plugins: plugin "{}" failed with: {}',
     "normalize_scores": 'running Normalize on Score plugins: plugin "{}" failed with: {}',
     "pre_bind_pre_flight": 'running PreBindPreFlight "{}": {}',
+    "queueing": "{1}",
+    "call_later": "{1}",
 }
 """As the reference words it (pkg/scheduler/framework/runtime/framework.go)."""
 
 
-def from_exception(plugin: str, point: str, error: BaseException) -> Status:
-    """Return the ERROR status for an exception that *plugin* raised at *point*; the exception is kept."""
-    return _worded(plugin, point, message_of(error), error)
+def from_exception(
+    plugin: str,
+    point: str,
+    error: BaseException,
+    pod: Pod | None = None,
+    node: str = "",
+    group: str = "",
+) -> Status:
+    """Return the ERROR status for an exception that *plugin* raised at *point* about a pod, or a pod group.
+
+    The exception is kept, and what is known of it as ``details``. O(frames of its traceback).
+    """
+    key = pod.key if pod is not None else ""
+    subjects = {"pod": key, "pod group": group, "node": node}
+    about = ", ".join(f"{kind} {name}" for kind, name in subjects.items() if name)
+    data = {"exception": type(error).__name__, "message": message_of(error), "point": point}
+    data |= {kind: name for kind, name in subjects.items() if name}
+    place = place_of(error)
+    return _worded(plugin, point, fault_text(error, about), error, data | (place._asdict() if place else {}))
 
 
 def from_status(plugin: str, point: str, status: Status) -> Status:
@@ -96,9 +115,13 @@ def read_registrations(plugin: str, answer: Any) -> tuple[EventRegistration, ...
     return registrations
 
 
-def _worded(plugin: str, point: str, text: str, error: BaseException | None) -> Status:
+def _worded(
+    plugin: str, point: str, text: str, error: BaseException | None, data: Mapping[str, Any] | None = None
+) -> Status:
     wording = _WORDING.get(point)
     if wording is None:
         title = "".join(word.capitalize() for word in point.split("_"))
         wording = f'running {title} plugin "{{}}": {{}}'
-    return Status(Code.ERROR, (wording.format(plugin, text),), plugin, error)
+    reason = wording.format(plugin, text)
+    details = None if data is None else {reason: data}
+    return Status(Code.ERROR, (reason,), plugin, error, details=details)

@@ -68,7 +68,7 @@ def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFi
             try:
                 answer = entry.call(state, pod, rows)
             except plugin_faults() as error:
-                return PreFilterOutcome(from_exception(entry.name, "pre_filter", error))
+                return PreFilterOutcome(from_exception(entry.name, "pre_filter", error, pod))
             if answer is None:
                 continue
             if isinstance(answer, PreFilterResult):
@@ -127,7 +127,7 @@ def run_filters(plan: Plan, state: CycleState, pod: Pod, info: NodeInfo, table: 
             try:
                 answer = call(state, pod, info)
             except plugin_faults() as error:
-                return from_exception(entry.name, "filter", error)
+                return from_exception(entry.name, "filter", error, pod, info.name)
             status = None if answer is None else read_status(entry.name, "filter", answer)
         if status is not None:
             if not plan.runs_all_filters or status.code is Code.ERROR:
@@ -148,7 +148,7 @@ def filter_node(
             return _filter_one_row(entry, state, pod, info, table)
         answer = entry.filter(state, pod, info)
     except plugin_faults() as error:
-        return from_exception(entry.name, "filter", error)
+        return from_exception(entry.name, "filter", error, pod, info.name)
     return None if answer is None else read_status(entry.name, "filter", answer)
 
 
@@ -165,7 +165,8 @@ def rejections(
         try:
             answer = call(state, pod, info(row))
         except plugin_faults() as error:
-            failures.append((position, from_exception(entry.name, "filter", error)))
+            fault = from_exception(entry.name, "filter", error, pod, info(row).name)
+            failures.append((position, fault))
             continue
         if answer is not None:
             status = read_status(entry.name, "filter", answer)
@@ -178,7 +179,8 @@ def _filter_one_row(
     entry: FilterEntry, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable
 ) -> Status | None:
     with substituted_row(table, info) as row:
-        answer = call_columnar(entry, state, pod, Rows.at(table, np.array([row], np.intp)))
+        rows = Rows.at(table, np.array([row], np.intp))
+        answer = call_columnar(entry, state, pod, rows, info.name)
     code = 0 if answer is None else int(answer.codes[0])
     return answer.statuses[code - 1] if answer is not None and code else None
 
@@ -235,17 +237,19 @@ def _filter_each(entry: FilterEntry, state: CycleState, pod: Pod, verdicts: Verd
     return bool(len(positions))
 
 
-def call_columnar(entry: FilterEntry, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
+def call_columnar(
+    entry: FilterEntry, state: CycleState, pod: Pod, rows: Rows, node: str = ""
+) -> RowVerdicts | None:
     """Call the columnar form of one plugin and return its checked answer; ``None`` if all rows pass.
 
     Where the plugin fails, or answers what the contract does not allow, the verdicts have errors of the
-    plugin. The codes are within the statuses.
+    plugin. The codes are within the statuses. *node*: the node of the only row.
     """
     assert entry.filter_rows is not None, "only called for plugins with a columnar form"
     try:
         answer: Any = entry.filter_rows(state, pod, rows)
     except plugin_faults() as error:
-        return _all_rows(rows, from_exception(entry.name, "filter_rows", error))
+        return _all_rows(rows, from_exception(entry.name, "filter_rows", error, pod, node))
     return None if answer is None else _checked_verdicts(entry.name, answer, rows)
 
 
@@ -286,7 +290,7 @@ def run_pod_hook(
     state: CycleState,
     pod: Pod,
     other: Pod,
-    info: NodeInfo,
+    info: NodeInfo | None,
     hook: Literal["add_pod", "remove_pod"],
 ) -> Status | None:
     """Update *state* as if *other* joined or left the node; return an error or ``None``."""
@@ -300,7 +304,8 @@ def run_pod_hook(
         try:
             status = call(state, pod, other, info)
         except plugin_faults() as error:
-            return from_exception(entry.name, hook, error)
+            node = info.name if info is not None else ""
+            return from_exception(entry.name, hook, error, pod, node)
         if status is None:
             continue
         problem = read_status(entry.name, hook, status, "None or a Status", _ANY_CODE)

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from .._brief import brief_repr
-from .._plugin_faults import plugin_faults
+from .._plugin_faults import fault_text, plugin_faults
 from ..api import ClusterObject, Pod, check_kind
 from ..config import EffectiveProfile
 from ..errors import PluginError
@@ -18,7 +18,14 @@ from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
 from .declarations import Depends, declares, depends_on
 from .factories import SharedInstance, make_plugin
-from .faults import as_error, from_exception, invalid_answer, read_registrations, read_status
+from .faults import (
+    as_error,
+    from_exception,
+    invalid_answer,
+    read_pre_enqueue,
+    read_registrations,
+    read_status,
+)
 from .filtering import (
     PreFilterOutcome,
     filter_node,
@@ -35,7 +42,7 @@ from .post_filter_answers import ENDS_POST_FILTER, post_filter_answer
 from .registry import Registry
 from .results import PostFilterResult
 from .scoring import ScoreTable, run_pre_score, run_scores
-from .status import SUCCESS, Code, Status, message_of, new_status
+from .status import SUCCESS, Code, Status, new_status
 from .verdicts import Diagnosis, Verdicts
 
 logger = logging.getLogger("schedframe")
@@ -130,7 +137,11 @@ class Framework:
     def run_pre_enqueue(self, pod: Pod) -> Status | None:
         """Return the first rejection or error, ``None`` if the pod may enter the queue."""
         for entry in self.plan.pre_enqueue:
-            status = _simple(entry.name, "pre_enqueue", entry.call, pod)
+            try:
+                answer = entry.call(pod)
+            except plugin_faults() as error:
+                return from_exception(entry.name, "pre_enqueue", error, pod)
+            status = read_pre_enqueue(entry.name, answer)
             if status is not None:
                 return status
         return None
@@ -145,7 +156,7 @@ class Framework:
             try:
                 answer = call()
             except plugin_faults() as error:
-                text = f"plugin {name} failed in events_to_register: {message_of(error)}"
+                text = f"plugin {name} failed in events_to_register: {fault_text(error)}"
                 raise PluginError(text) from error
             registrations[name] = read_registrations(name, answer)
         return registrations
@@ -247,7 +258,7 @@ class Framework:
                     signed = signature(pod)
                     hash(signed)
                 except plugin_faults() as error:
-                    logger.warning("plugin %s failed in pod_signature: %s", entry.name, error)
+                    logger.warning("plugin %s failed in pod_signature: %s", entry.name, fault_text(error))
                     return None
             if signed is None:
                 return None
@@ -281,7 +292,7 @@ class Framework:
             try:
                 answer = entry.call(state, pod, diagnosis)
             except plugin_faults() as error:
-                return None, from_exception(entry.name, "post_filter", error)
+                return None, from_exception(entry.name, "post_filter", error, pod)
             found, status = post_filter_answer(entry.name, answer)
             if status.code in ENDS_POST_FILTER:
                 return None if status.code is Code.ERROR else found, status
@@ -294,7 +305,11 @@ class Framework:
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Reserve with every plugin; return the first rejection or error. The caller calls run_unreserve."""
         for entry in self.plan.reserve:
-            status = _simple(entry.name, "reserve", entry.call, state, pod, node_name)
+            try:
+                answer = entry.call(state, pod, node_name)
+            except plugin_faults() as error:
+                return from_exception(entry.name, "reserve", error, pod, node_name)
+            status = read_status(entry.name, "reserve", answer, "None, a rejection or an error")
             if status is not None:
                 return status
         return None
@@ -306,7 +321,7 @@ class Framework:
             try:
                 entry.call(state, pod, node_name)
             except plugin_faults() as error:
-                faults.append(from_exception(entry.name, "unreserve", error))
+                faults.append(from_exception(entry.name, "unreserve", error, pod, node_name))
         return faults
 
     def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> PermitOutcome:
@@ -318,7 +333,7 @@ class Framework:
             try:
                 status = entry.call(state, pod, node_name)
             except plugin_faults() as error:
-                return PermitOutcome(from_exception(entry.name, "permit", error))
+                return PermitOutcome(from_exception(entry.name, "permit", error, pod, node_name))
             wanted = "None, a rejection or Status.wait(seconds)"
             problem = read_status(entry.name, "permit", status, wanted, _WAIT)
             if problem is None:
@@ -341,7 +356,7 @@ class Framework:
                 try:
                     status = flight.call(state, pod, node_name)
                 except plugin_faults() as error:
-                    return from_exception(entry.name, "pre_bind_pre_flight", error)
+                    return from_exception(entry.name, "pre_bind_pre_flight", error, pod, node_name)
                 if isinstance(status, Status) and status.code is Code.SKIP:
                     continue
                 wanted = "None, Status.skip() or an error"
@@ -358,7 +373,7 @@ class Framework:
             try:
                 entry.call(state, pod, node_name)
             except plugin_faults() as error:
-                faults.append(from_exception(entry.name, "post_bind", error))
+                faults.append(from_exception(entry.name, "post_bind", error, pod, node_name))
         return faults
 
     def close(self, left: Container[int] = ()) -> list[Status]:
@@ -372,11 +387,3 @@ class Framework:
             except plugin_faults() as error:
                 faults.append(from_exception(entry.name, "close", error))
         return faults
-
-
-def _simple(plugin: str, point: str, call: Any, *arguments: Any) -> Status | None:
-    try:
-        status = call(*arguments)
-    except plugin_faults() as error:
-        return from_exception(plugin, point, error)
-    return read_status(plugin, point, status, "None, a rejection or an error")

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable
 from attrs import define, field
 
 from .._brief import brief_repr
-from .._plugin_faults import plugin_faults
+from .._plugin_faults import fault_text, plugin_faults
 from ..api import Pod
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
 from .filtering import run_filters, run_pod_hook
 from .handle import Handle
 from .plan import Plan
-from .status import Code, Status, message_of
+from .status import Code, Status
 from .verdicts import Verdicts
 
 
@@ -83,7 +83,7 @@ class NominatedFilter:
         try:
             trial_state, trial_info = state.clone(), info.clone()
         except plugin_faults() as error:  # of clone() of a value that a plugin wrote
-            return Status(Code.ERROR, (f"cloning the cycle state: {message_of(error)}",), error=error)
+            return Status(Code.ERROR, (f"cloning the cycle state: {fault_text(error)}",), error=error)
         for other in others:
             trial_info.add_pod(other)
             status = run_pod_hook(self.plan, trial_state, pod, other, trial_info, "add_pod")

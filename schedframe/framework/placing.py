@@ -48,7 +48,7 @@ def generate_placements(
     try:
         answer = entry.call(state, group, nodes)
     except plugin_faults() as error:
-        return from_exception(entry.name, "placement_generate", error)
+        return from_exception(entry.name, "placement_generate", error, group=group.key)
     if isinstance(answer, Status) and (answer.is_rejected or answer.code is Code.ERROR):
         return answer.with_plugin(entry.name)
     if isinstance(answer, Status) or not all(isinstance(each, GroupPlacement) for each in answer):
@@ -64,7 +64,7 @@ def check_feasible(
         try:
             status = entry.call(state, group, placed, left)
         except plugin_faults() as error:
-            return from_exception(entry.name, "placement_feasible", error)
+            return from_exception(entry.name, "placement_feasible", error, group=group.key)
         if status is None or (isinstance(status, Status) and status.is_success):
             continue
         if not isinstance(status, Status) or not (status.is_rejected or status.code is Code.ERROR):
@@ -85,7 +85,7 @@ def score_placements(
             if entry.normalize is not None:
                 scores = list(entry.normalize(state, group, scores))
         except plugin_faults() as error:
-            return from_exception(entry.name, "placement_score", error)
+            return from_exception(entry.name, "placement_score", error, group=group.key)
         wanted = f"for each placement a whole number from {MIN_SCORE} to {MAX_SCORE}"
         if len(scores) != len(candidates) or not all(_is_score(score) for score in scores):
             return invalid_answer(entry.name, "placement_score", scores, wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status
             try:
                 status = entry.call(state, pod, rows)
             except plugin_faults() as error:
-                return from_exception(entry.name, "pre_score", error)
+                return from_exception(entry.name, "pre_score", error, pod)
             if status is None:
                 continue
             if isinstance(status, Status) and status.code is Code.SKIP:
@@ -121,17 +122,19 @@ def run_scores(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> ScoreTabl
 def run_score(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Scores | Status:
     """Call one plugin; return what it says, of the right shape and kind of number, or an error."""
     point = "score" if entry.score_rows is None else "score_rows"
+    given: list[Any] = []
     try:
         if entry.score_rows is not None:
             answer = entry.score_rows(state, pod, rows)
         else:
             score = entry.for_each_of(len(rows))
-            given = [score(state, pod, info) for info in rows]
+            given.extend(map(score, repeat(state), repeat(pod), rows))  # it keeps those before a fault
             if set(map(type, given)) != _INT:
                 given = [_integer(entry.name, each) for each in given]
             answer = np.array(given, np.int64)
     except plugin_faults() as error:
-        return from_exception(entry.name, point, error)
+        node = rows.names()[len(given)] if point == "score" and len(given) < len(rows) else ""
+        return from_exception(entry.name, point, error, pod, node)
     problem = _problem(entry.name, point, answer, rows)
     return answer if problem is None else problem
 
@@ -145,7 +148,7 @@ def _normalized(entry: ScoreEntry, state: CycleState, pod: Pod, raw: Scores, row
     try:
         answer = entry.normalize(state, pod, scores, rows)
     except plugin_faults() as error:
-        return from_exception(entry.name, "normalize_scores", error)
+        return from_exception(entry.name, "normalize_scores", error, pod)
     if answer is not None and not (isinstance(answer, Status) and answer.is_success):
         problem = _problem(entry.name, "normalize_scores", answer, rows)
         if problem is not None:

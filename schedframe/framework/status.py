@@ -7,11 +7,11 @@ from enum import IntEnum
 from typing import Annotated, Any, Final
 
 from attrs import field, frozen
-from attrs.exceptions import FrozenInstanceError
 
 from .._annotations import SHALLOW
 from .._brief import brief_repr
 from .._checked import checked, unchecked
+from .._plugin_faults import message_of
 from .._validators import collection
 from .._wording import described
 from ..api._copying import become, fast_init
@@ -85,7 +85,9 @@ class Status:
     """Reason → the data behind it, for programs: ``{"Insufficient cpu": {"resource": "cpu", "used": 3500}}``.
 
     Set by the per-node ``filter`` and read by explanations. Statuses that differ in their details alone are
-    counted as one, so the details of a search are those of one of the nodes.
+    counted as one, so the details of a search are those of one of the nodes. For an exception of a plugin
+    they are its ``exception`` (the type), ``message``, ``point``, ``pod`` and ``node``, and the ``file``,
+    ``line`` and ``function`` of the author's code, as far as they are known.
     """
     _checked: bool = field(default=False, init=False, eq=False, repr=False)
     _named: Status | None = field(default=None, init=False, eq=False, repr=False)
@@ -242,16 +244,6 @@ def _check_text(value: Any, what: str) -> None:
         hash(value)
     except Exception as error:
         raise TypeError(f"{what} must be hashable") from error
-
-
-def message_of(error: BaseException) -> str:
-    """Return the message of *error*; its type where it has none, or where ``__str__`` fails."""
-    if isinstance(error, FrozenInstanceError):
-        return "API values are immutable: make a changed copy with attrs.evolve"
-    try:
-        return str(error) or type(error).__name__
-    except Exception:  # noqa: BLE001 - __str__ is code of the plugin; the type still says what was raised
-        return type(error).__name__
 
 
 SUCCESS = Status()

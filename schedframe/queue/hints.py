@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from attrs import field, frozen
 
 from .._brief import brief_repr
-from .._plugin_faults import plugin_faults
+from .._plugin_faults import fault_text, plugin_faults
 from ..api import Pod
 from ..errors import PluginError
 from .events import ClusterEvent, EventRegistration, HintFn, HintReads, matches, with_implied
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 def log_fault(plugin: str, error: BaseException, pod: Pod) -> None:
     """Log a fault of a plugin with its traceback: the default of ``on_fault``."""
-    _log.error("plugin %s failed for pod %s", plugin, pod.key, exc_info=error)
+    _log.error("plugin %s failed for pod %s: %s", plugin, pod.key, fault_text(error), exc_info=error)
 
 
 def _with_implied(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from .._plugin_faults import plugin_faults
+from .._plugin_faults import fault_text, plugin_faults
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import CycleState, Framework, Status
@@ -77,4 +77,4 @@ def _explained(framework: Framework, hook: Call, state: CycleState, pod: Pod, in
 
 
 def _fault(error: BaseException) -> str:
-    return f"no explanation: {type(error).__name__}: {error}"
+    return f"no explanation: {fault_text(error)}"

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from .._brief import brief_repr
 from .._checked import checked_except
-from .._plugin_faults import plugin_faults
+from .._plugin_faults import fault_text, plugin_faults
 from ..api import AnyObject, AnyPod
 from ..config import ConfigSource
 from ..errors import InputError
@@ -84,7 +84,7 @@ def _ask(
         try:
             answer = registration.hint(*arguments)
         except plugin_faults() as error:  # the queue takes a failing hint for Queue, and so does this answer
-            return HintAnswer("Queue", str(error) or type(error).__name__)
+            return HintAnswer("Queue", fault_text(error))
         if answer in (QueueingHint.QUEUE, True):
             return HintAnswer("Queue")
     return HintAnswer("Skip")

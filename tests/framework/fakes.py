@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
@@ -132,3 +133,11 @@ class Journal:
             return answer
 
         return hook
+
+
+def placeless(status: Status | None) -> Status | None:
+    """*status* without the pod, the node and the line that stand behind the message of an exception."""
+    if status is None:
+        return None
+    reasons = tuple(re.sub(r" \([^()]* in [\w<>]+\)$", "", reason) for reason in status.reasons)
+    return Status(status.code, reasons, status.plugin)

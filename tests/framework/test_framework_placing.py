@@ -14,13 +14,7 @@ from schedframe.framework import (
 )
 
 from .answering import POD, STATE, answering
-from .fakes import (
-    HOPELESS,
-    REJECTED,
-    Journal,
-    framework_of,
-    plugin,
-)
+from .fakes import HOPELESS, REJECTED, Journal, framework_of, placeless, plugin
 
 # ---- reserve and unreserve ---------------------------------------------------------------------------------
 
@@ -59,10 +53,15 @@ def test_reserve_stops_at_a_rejection_and_every_plugin_is_unreserved() -> None:
     assert journal.entries == ["reserve A", "reserve B", "unreserve C", "unreserve B", "unreserve A"]
 
 
+def said(answer: Any) -> str:
+    """What the message says of an exception, or of a status."""
+    return f"ValueError: {answer}" if isinstance(answer, ValueError) else "no"
+
+
 @pytest.mark.parametrize("answer", [ValueError("no"), Status.from_error("no")])
 def test_reserve_that_fails(answer: Any) -> None:
     status = reserving(Journal(), A=answer).run_reserve(STATE, POD, "n0")
-    assert status == Status(Code.ERROR, ('running Reserve plugin "A": no',), "A")
+    assert placeless(status) == Status(Code.ERROR, (f'running Reserve plugin "A": {said(answer)}',), "A")
 
 
 @pytest.mark.parametrize("answer", [5, Status.skip(), Status.wait(1.0)])
@@ -108,8 +107,8 @@ def test_a_rejection_ends_permit_without_a_wait(rejection: Status) -> None:
 
 @pytest.mark.parametrize("answer", [ValueError("no"), Status.from_error("no")])
 def test_permit_that_fails(answer: Any) -> None:
-    outcome = answering("permit", answer).run_permit(STATE, POD, "n0")
-    assert outcome == PermitOutcome(Status(Code.ERROR, ('running Permit plugin "A": no',), "A"))
+    status = answering("permit", answer).run_permit(STATE, POD, "n0").status
+    assert placeless(status) == Status(Code.ERROR, (f'running Permit plugin "A": {said(answer)}',), "A")
 
 
 @pytest.mark.parametrize("answer", [5, True, (REJECTED, 5.0), Status.skip(), Status(Code.WAIT)])
@@ -146,7 +145,8 @@ def test_only_plugins_with_something_to_do_bind_beforehand() -> None:
 @pytest.mark.parametrize("answer", [ValueError("no"), Status.from_error("no"), Status.unschedulable("no")])
 def test_a_pre_flight_that_cannot_say(answer: Any) -> None:
     status = with_flights(A=answer).pre_binders(STATE, POD, "n0")
-    assert status == Status(Code.ERROR, ('running PreBindPreFlight "A": no',), "A")
+    assert isinstance(status, Status)
+    assert placeless(status) == Status(Code.ERROR, (f'running PreBindPreFlight "A": {said(answer)}',), "A")
 
 
 @pytest.mark.parametrize("answer", [5, True, Status.wait(1.0)])

@@ -51,7 +51,7 @@ class BindingTask:
             try:
                 answer = call(attempt.state, attempt.assumed, attempt.node_name)
             except plugin_faults() as error:
-                return self._outcome(from_exception(binders[0].name, "bind", error))
+                return self._outcome(self.fault(binders[0].name, "bind", error))
             if answer is None:
                 return None
             return drive(self._answered(binders[0].name, answer))
@@ -82,7 +82,7 @@ class BindingTask:
         try:
             answer = call(attempt.state, attempt.assumed, attempt.node_name)
         except plugin_faults() as error:
-            return from_exception(name, point, error)
+            return self.fault(name, point, error)
         try:
             if inspect.isawaitable(answer):
                 answer = await answer
@@ -91,8 +91,12 @@ class BindingTask:
                 raise
             return from_exception(name, point, PluginError(_CANCELLED))
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            return from_exception(name, point, error)
+            return self.fault(name, point, error)
         return None if answer is None else _binding_status(name, point, answer)
+
+    def fault(self, name: str, point: str, error: BaseException) -> Status:
+        """Return the ERROR status for an exception of a plugin."""
+        return from_exception(name, point, error, self.attempt.assumed, self.attempt.node_name)
 
     def _answered(self, name: str, answer: Any) -> Steps:
         """Return what *answer* of the only bind plugin means."""
@@ -177,7 +181,7 @@ class BindingTask:
         try:
             answer = call(attempt.state, attempt.assumed, attempt.node_name)
         except plugin_faults() as error:
-            return from_exception(name, point, error)
+            return self.fault(name, point, error)
         return (yield from self._awaited_status(name, point, answer))
 
     def _awaited_status(self, name: str, point: str, answer: Any) -> Steps:
@@ -188,7 +192,7 @@ class BindingTask:
         except cancellations():
             return from_exception(name, point, PluginError(_CANCELLED))
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            return from_exception(name, point, error)
+            return self.fault(name, point, error)
         return _binding_status(name, point, answer)
 
 

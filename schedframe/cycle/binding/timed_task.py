@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from ..._plugin_faults import plugin_faults
 from ...framework import Status
-from ...framework.faults import from_exception
 from ..metering.bound_pods import packed
 from ..metering.meter import Meter
 from .bind_task import BindingTask, Steps, drive
@@ -83,7 +82,7 @@ class CountingBindingTask(TimedBindingTask):
 
     def _raised(self, start: float, plugin: str, error: BaseException) -> Any:
         """Return what follows from *error* of the only bind plugin."""
-        status = from_exception(plugin, "bind", error)
+        status = self.fault(plugin, "bind", error)
         self._ended("bind", plugin, start, status)
         return self._outcome(status)
 

@@ -153,7 +153,7 @@ class FastSearch:
                 hash(call(pod))
             except plugin_faults() as error:
                 self._unsigned.add((framework.profile_name, name))
-                self.report(from_exception(name, "pod_signature", error), pod)
+                self.report(from_exception(name, "pod_signature", error, pod), pod)
 
     # ---- live plugins have nothing to say ----------------------------------------------------------------
 

@@ -52,7 +52,7 @@ def room_for_group(
         try:
             answer = entry.call(CycleState(), group, can_run)
         except plugin_faults() as error:
-            answer = from_exception(entry.name, "post_filter_group", error)
+            answer = from_exception(entry.name, "post_filter_group", error, group=group.key)
         if isinstance(answer, GroupPreemption):
             return answer
         if not answer.is_rejected:

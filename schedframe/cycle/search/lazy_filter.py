@@ -92,7 +92,7 @@ class LazyFilter:
                 try:
                     answer = entry.filter(state, pod, info)  # type: ignore[misc]  # they have no other form
                 except plugin_faults() as error:
-                    self.rejected[row] = from_exception(entry.name, "filter", error)
+                    self.rejected[row] = from_exception(entry.name, "filter", error, pod, info.name)
                     self.failed = True
                     break
                 if answer is None:

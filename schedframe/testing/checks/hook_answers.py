@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._plugin_faults import place_of
 from ...api import Pod
 from ...framework import Code, Diagnosis, PostFilterResult, Status, Verdicts
 from ...queue import QueuedPodInfo
@@ -158,10 +159,8 @@ def _description(trouble: Trouble) -> str:
     cause = trouble.__cause__
     if not isinstance(trouble, Raised) or cause is None:
         return str(trouble)
-    trace = cause.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    where = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})" if trace is not None else ""
+    place = place_of(cause)
+    where = f" ({place.file}:{place.line})" if place is not None else ""
     return f"{trouble}{where}"
 
 
