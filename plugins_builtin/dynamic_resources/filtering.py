@@ -137,7 +137,7 @@ class ClaimFilter:
             try:
                 refusal = self._outcome(self.request_for(pod_claims, missing), info)
             except PluginError as error:
-                return Status.from_error(error)
+                return Status.from_error(str(error))
             if refusal is not None:
                 return refusal
         return NOT_AVAILABLE if self.unavailable(pod_claims, info) else None

@@ -178,7 +178,10 @@ class DynamicResources:
         if not pod_claims.claims:
             return None
         pod_claims.chosen = self._filter.allocation(pod_claims, node_name)
-        return self._binding.reserve(pod_claims, node_name)
+        try:
+            return self._binding.reserve(pod_claims, node_name)
+        except PluginError as error:  # of a slice that cannot be used, not of this plugin
+            return Status.from_error(str(error))
 
     @hookimpl
     def unreserve(self, state: CycleState, pod: Pod) -> None:
@@ -196,7 +199,12 @@ class DynamicResources:
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
         """Write allocations and reservations, then wait until the devices are ready."""
         pod_claims = state.read(POD_CLAIMS)
-        return self._binding.pre_bind(pod_claims, pod, node_name) if pod_claims.claims else None
+        if not pod_claims.claims:
+            return None
+        try:
+            return self._binding.pre_bind(pod_claims, pod, node_name)
+        except PluginError as error:  # of a claim that changed, or devices that do not get ready
+            return Status.from_error(str(error))
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:

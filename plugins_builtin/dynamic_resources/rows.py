@@ -89,7 +89,8 @@ class _RowFilter:
         except PluginError as error:
             number = self._errors.get(str(error))
             if number is None:
-                self.statuses.append(Status.from_error(error))
+                # The text says all there is; a traceback with each attempt would be a flood of its tenant's.
+                self.statuses.append(Status.from_error(str(error)))
                 number = self._errors[str(error)] = len(self.statuses)
             return number
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -305,6 +306,43 @@ def test_a_failing_expression_is_reported_each_time() -> None:
     assert first == second
     assert "device gpu.example.com/n1/d0: CEL runtime error" in first.message
     cluster.others_go_on()
+
+
+DIGITS = str([*range(30)])
+"""Nested four times, more iterations than the library allows."""
+FAILING = {
+    "1/0 == 1": "CEL runtime error: INVALID_ARGUMENT: divide by zero",
+    f"{DIGITS}.all(a, {DIGITS}.all(b, {DIGITS}.all(c, {DIGITS}.all(d, a + b + c + d >= 0))))": (
+        "CEL runtime error: INTERNAL: Iteration budget exceeded"
+    ),
+    "nothing ==\n  nowhere": "CEL compile error: INVALID_ARGUMENT: ERROR: <input>:1:1: undeclared reference",
+    "'x'.matches('(\\n')": "CEL runtime error: INVALID_ARGUMENT: invalid regular expression",
+    "device.driver": "the result is of type STRING, not BOOL",
+}
+
+
+@pytest.mark.parametrize("expression", FAILING)
+def test_a_failing_expression_takes_one_line_of_the_log_for_each_attempt(
+    expression: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = DeviceRequest("r", ExactDeviceRequest("gpu", selectors=selectors(expression)))
+    cluster = Cluster(claim("x", failing))
+    caplog.handler.setFormatter(logging.Formatter("%(message)s"))
+    for attempt in (1, 2):
+        cluster.run(*[pod("p", "x")] if attempt == 1 else ())
+        (line,) = caplog.text.splitlines()
+        assert "claim default/x: selector #0 on device gpu.example.com/n1/d0: " + FAILING[expression] in line
+        caplog.clear()
+        cluster.clock.advance(60)
+
+
+def test_a_claim_that_changed_takes_one_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    cluster = Cluster(changed(claim("x", ONE), finalizers=("example.com/waits",)))
+    cluster.memory.interfere = lambda: cluster.memory.delete("ResourceClaim", "default/x")
+    caplog.handler.setFormatter(logging.Formatter("%(message)s"))
+    cluster.run(pod("p", "x"))
+    (line,) = caplog.text.splitlines()
+    assert "claim default/x got deleted in the meantime" in line
 
 
 def test_the_report_of_a_missing_volume_claim_says_why_device_claims_are_unknown(

@@ -80,7 +80,10 @@ class CelSelector:
         for part, domain in self._domains:
             tree[part + OR_EMPTY].setdefault(domain, {})
         while True:
-            value = self._evaluate({"device": tree})
+            try:
+                value = self._evaluate({"device": tree})
+            except RuntimeError as error:  # the library raises what ends an evaluation, such as its budget
+                raise CelError(f"CEL runtime error: {_in_one_line(error)}") from error
             kind = value.type().name()
             if kind == "BOOL":
                 return bool(value.value())
@@ -89,7 +92,7 @@ class CelSelector:
             problem = str(value.value())
             missing = _MISSING_KEY.search(problem)
             if missing is None or not _add_domain(tree, missing[1]):
-                raise CelError(f"CEL runtime error: {problem}")
+                raise CelError(f"CEL runtime error: {_in_one_line(problem)}")
 
 
 def _add_domain(tree: Tree, domain: str) -> bool:
@@ -106,6 +109,12 @@ def _add_domain(tree: Tree, domain: str) -> bool:
     return False
 
 
+def _in_one_line(problem: object) -> str:
+    """Return the text of *problem* without the lines that quote the expression, which may take kilobytes."""
+    lines = [line.strip() for line in str(problem).splitlines()]
+    return " ".join([line for line in lines if line and not line.startswith("|")])
+
+
 @lru_cache(maxsize=4096)
 def compile_selector(text: str) -> CelSelector:
     """Return the compiled expression.
@@ -119,7 +128,7 @@ def compile_selector(text: str) -> CelSelector:
         if found.text != text:
             program = environment.compile(found.text)
     except RuntimeError as error:
-        raise CelError(f"CEL compile error: {error}") from error
+        raise CelError(f"CEL compile error: {_in_one_line(error)}") from error
     return CelSelector(text, lambda tree: program.eval(data=tree), found.domains)
 
 
