@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,9 @@ _STATIC_STATUSES: Final = (*STATUSES, NOT_AVAILABLE, LEFT_OVER, CANNOT_FIT)
 _NOT_AVAILABLE, _LEFT_OVER, _CANNOT_FIT = (
     _STATIC_STATUSES.index(status) + 1 for status in (NOT_AVAILABLE, LEFT_OVER, CANNOT_FIT)
 )
+
+_WORD: Final = 63
+"""Bits of an integer of an array, the sign left out."""
 
 Codes = npt.NDArray[np.int32]
 Scores = npt.NDArray[np.int64]
@@ -127,23 +131,35 @@ def _groups(claims: ClaimFilter, pod_claims: PodClaims, rows: Rows, codes: Codes
     if pod_claims.claims[-1].spec.devices.requests:
         codes[:] = _LEFT_OVER
         return []
-    lacking = np.zeros(len(rows), np.int64)
-    for number, name in enumerate(pod_claims.extended):
-        has_some = rows.take(rows.table.allocatable(name)) != 0
-        if claims.classes.of(name) is not None:
-            lacking |= (~has_some).astype(np.int64) << number
-            continue
-        for position in (~has_some).nonzero()[0].tolist():
-            # A node that lists the resource with an amount of 0 is not rejected here.
-            if name not in rows.table.info(rows.row_at(position)).allocatable:
-                codes[position] = _CANNOT_FIT
+    backed = [name for name in pod_claims.extended if claims.classes.of(name) is not None]
+    # As many bits as resources: a pod may ask for more of them than a word has.
+    lacking = np.zeros(len(rows), np.int64 if len(backed) <= _WORD else object)
+    for number, name in enumerate(backed):
+        lacking |= (rows.take(rows.table.allocatable(name)) == 0).astype(lacking.dtype) << number
+    _reject_without(frozenset(pod_claims.extended).difference(backed), rows, codes)
     groups: list[Group] = []
     for pattern in np.unique(lacking[codes == 0]).tolist():
-        missing = tuple(name for number, name in enumerate(pod_claims.extended) if pattern >> number & 1)
+        missing = tuple(name for number, name in enumerate(backed) if pattern >> number & 1)
         if missing or pod_claims.own:
             positions = ((lacking == pattern) & (codes == 0)).nonzero()[0]
             groups.append((claims.request_for(pod_claims, missing), positions))
     return groups
+
+
+def _reject_without(resources: Iterable[str], rows: Rows, codes: Codes) -> None:
+    """Reject in *codes* the positions that lack one of *resources*, which no class backs.
+
+    A node that lists a resource with an amount of 0 is not rejected here. Each position is looked at until it
+    is rejected, so that thousands of names that no node has cost as much as one.
+    """
+    table = rows.table
+    for name in resources:
+        passing = codes == 0
+        if not passing.any():
+            return
+        for position in (passing & (rows.take(table.allocatable(name)) == 0)).nonzero()[0].tolist():
+            if name not in table.info(rows.row_at(position)).allocatable:
+                codes[position] = _CANNOT_FIT
 
 
 def _only_used(codes: Codes, statuses: list[Status]) -> RowVerdicts:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from schedframe import Code, NodeInfo, Rows, RowVerdicts, Status
+from schedframe import Code, NodeInfo, NodeTable, Rows, RowVerdicts, Status
 from schedframe.api import is_scalar_resource
 
 from .scored import Column
@@ -28,6 +28,10 @@ FIRST_RESOURCE: Final = 4
 OTHER_BITS: Final = 2
 BYTE: Final = 8
 WORD: Final = 63
+CACHED_NAMES: Final = WORD
+"""Resources of a pod up to which its rejections are shared with other pods. With more, which may be thousands
+of names that a tenant made up, they are kept as long as the attempt.
+"""
 
 
 def err_insufficient(resource: str) -> str:
@@ -104,11 +108,33 @@ class Demand:
                 if amount > capacity:
                     bits |= UNRESOLVABLE
             bit <<= 1
-        return status_of(self.names, bits) if bits else None
+        return self._status(bits) if bits else None
 
     def shortages(self, rows: Rows) -> RowVerdicts | None:
-        """As :meth:`shortage` for many rows, ``None`` if the pod fits on all; a few passes per resource."""
+        """As :meth:`shortage` for many rows, ``None`` if the pod fits on all; a few passes per resource, and
+        none for resources that no node has.
+        """
         # Resources that vendors make up are too many for something to be kept about each.
+        absent = self._absent(rows.table) if len(self.names) > self._standard else ()
+        if not absent:
+            bits = self._lacking(rows)
+            return None if bits is None else self._verdicts(bits)
+        here = [place for place in range(len(self.names)) if place not in absent]
+        present = Demand(tuple([self.amounts[place] for place in here]), self.delegated)
+        lacking = [place for place in absent if self.names[place] not in self.delegated]
+        everywhere = sum([FIRST_RESOURCE << place for place in lacking]) | (UNRESOLVABLE if lacking else 0)
+        bits = present._lacking(rows)
+        if bits is None and not everywhere:
+            return None
+        return self._verdicts(np.zeros(len(rows), np.uint8) if bits is None else bits, everywhere, here)
+
+    def _absent(self, table: NodeTable) -> dict[int, None]:
+        """Return the places of the resources that no node has, in order."""
+        others = enumerate(self.names[self._standard :], self._standard)
+        return {place: None for place, name in others if table.is_absent(name)}
+
+    def _lacking(self, rows: Rows) -> npt.NDArray[Any] | None:
+        """Return for each of *rows* what it lacks, as bits; ``None`` if the pod fits on all."""
         standard, others = self.names[: self._standard], self.names[self._standard :]
         spare = room(standard, rows)
         if spare is None:
@@ -129,13 +155,13 @@ class Demand:
                 lacking &= rows.take(rows.table.allocatable(name)) != 0
             short.append(lacking)
             some |= lacking
-        return self._verdicts(rows, full, short) if some.any() else None
+        return self._bits(rows, full, short) if some.any() else None
 
     def _fits(self, lefts: Sequence[Column]) -> bool:
         """Return whether there is enough everywhere, by a pass less than the full answer takes."""
         return all(int(left.min()) >= amount for (_, amount), left in zip(self.amounts, lefts, strict=True))
 
-    def _verdicts(self, rows: Rows, full: Mask, short: list[Mask]) -> RowVerdicts:
+    def _bits(self, rows: Rows, full: Mask, short: list[Mask]) -> npt.NDArray[Any]:
         width = len(short) + OTHER_BITS
         dtype = np.uint8 if width <= BYTE else np.int64 if width <= WORD else object
         bits: npt.NDArray[Any] = full.astype(dtype) * PODS
@@ -145,8 +171,43 @@ class Demand:
             unresolvable |= short[i] & (rows.take(rows.table.allocatable(name)) < amount)
         if unresolvable is not False:
             bits |= unresolvable.astype(dtype)
+        return bits
+
+    def _verdicts(
+        self, bits: npt.NDArray[Any], everywhere: int = 0, here: Sequence[int] | None = None
+    ) -> RowVerdicts:
+        """Return verdicts by what each row lacks; *everywhere*: the bits of what all rows lack besides.
+
+        *here*: the places of the resources that *bits* are about, ``None`` for all.
+        """
         present, codes = numbered(bits)
-        return RowVerdicts(codes, [status_of(self.names, one) for one in present])
+        if here is not None:
+            present = [_moved(one, here) | everywhere for one in present]
+        if everywhere and not codes.all():
+            present, codes = [everywhere, *present], codes + 1
+        return RowVerdicts(codes, [self._status(one) for one in present])
+
+    def _status(self, bits: int) -> Status:
+        if len(self.names) <= CACHED_NAMES:
+            return status_of(self.names, bits)
+        found = self._statuses.get(bits)
+        if found is None:
+            found = self._statuses[bits] = new_status(self.names, bits)
+        return found
+
+    @cached_property
+    def _statuses(self) -> dict[int, Status]:
+        """By bits; for pods with more than ``CACHED_NAMES`` resources."""
+        return {}
+
+
+def _moved(bits: int, places: Sequence[int]) -> int:
+    """Return *bits* about the resources at *places*, moved to where a demand that has them all has them."""
+    moved = bits & (FIRST_RESOURCE - 1)
+    for i, place in enumerate(places):
+        if bits & (FIRST_RESOURCE << i):
+            moved |= FIRST_RESOURCE << place
+    return moved
 
 
 def numbered(bits: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[np.integer[Any]]]:
@@ -160,11 +221,16 @@ def numbered(bits: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[np.integer[
     return (values[1:].tolist(), codes) if values[0] == 0 else (values.tolist(), codes + 1)
 
 
-@lru_cache(maxsize=4096)
-def status_of(names: tuple[str, ...], bits: int) -> Status:
+def new_status(names: tuple[str, ...], bits: int) -> Status:
     """Return the rejection for these shortages of resources with these *names*."""
     short = {ERR_TOO_MANY_PODS: "pods"} if bits & PODS else {}
     short |= {err_insufficient(name): name for i, name in enumerate(names) if bits & (FIRST_RESOURCE << i)}
     code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if bits & UNRESOLVABLE else Code.UNSCHEDULABLE
     details = {reason: {"resource": resource} for reason, resource in short.items()}
     return Status(code, tuple(short), details=details)
+
+
+@lru_cache(maxsize=4096)
+def status_of(names: tuple[str, ...], bits: int) -> Status:
+    """As :func:`new_status`, cached."""
+    return new_status(names, bits)

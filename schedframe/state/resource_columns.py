@@ -12,7 +12,7 @@ from attrs import define, field, frozen
 
 from ..api import PodResources
 from . import policy
-from .sparse_resources import FIRST_RESOURCES, SparseResources
+from .sparse_resources import FIRST_RESOURCES, PODS, SparseResources
 
 Column = npt.NDArray[np.int64]
 
@@ -20,7 +20,6 @@ FIRST_CAPACITY = 64
 """Rows that a table has room for at first; it doubles from there."""
 _PAGE = 512
 """Numbers per page of memory."""
-_PODS = "pods"
 LARGEST_SUM = int(np.iinfo(np.int64).max)
 """The largest number of 64 bits; a larger sum of requests shows as this."""
 _SCORED_CPU, _SCORED_MEMORY = "cpu with defaults", "memory with defaults"
@@ -28,7 +27,7 @@ _SCORED_CPU, _SCORED_MEMORY = "cpu with defaults", "memory with defaults"
 _FIRST = {name: i for i, name in enumerate(FIRST_RESOURCES)}
 _AMOUNTS = 2 * len(_FIRST) + 3
 """Rows of the matrix: allocatable and requested of each; cpu and memory with defaults; room."""
-_DENSE = frozenset((*FIRST_RESOURCES, _PODS))
+_DENSE = frozenset((*FIRST_RESOURCES, PODS))
 
 
 @frozen(eq=False)
@@ -85,7 +84,7 @@ class ResourceColumns:
 
     def names(self) -> tuple[str, ...]:
         """Return all resources that any node has or any pod requests, and those that always have a column."""
-        return tuple(dict.fromkeys((*FIRST_RESOURCES, _PODS, *self.sparse)))
+        return tuple(dict.fromkeys((*FIRST_RESOURCES, PODS, *self.sparse)))
 
     def allocatable(self, resource: str) -> Column:
         """Return allocatable amounts; zeros for an unknown resource."""
@@ -93,7 +92,7 @@ class ResourceColumns:
         if i is not None:
             first: Column = self.first_allocatable[i]
             return first
-        if resource == _PODS:
+        if resource == PODS:
             return self.allowed_pods
         columns = self.sparse.get(resource)
         return self._zeros if columns is None else columns[0]
@@ -128,7 +127,7 @@ class ResourceColumns:
         cells = self._cells
         for name, column in zip(FIRST_RESOURCES, cells.allocatable, strict=True):
             column[row] = amounts.get(name, 0)
-        cells.allowed_pods[row] = allowed = amounts.get(_PODS, 0)
+        cells.allowed_pods[row] = allowed = amounts.get(PODS, 0)
         cells.room[row] = cells.pod_count[row] < allowed
         if amounts is not before and not (_DENSE.issuperset(amounts) and _DENSE.issuperset(before)):
             self.sparse.set_allocatable(row, _sparse_of(amounts), _sparse_of(before))

@@ -15,6 +15,8 @@ Column = npt.NDArray[np.int64]
 
 FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 """Resources that always have a column."""
+PODS = "pods"
+"""The resource that counts pods, which has a column of its own."""
 _ENTRY_CELLS = 16
 """Cells of a column that take the memory of one entry: 8 bytes each against 110 to 140. A resource that more
 rows have always gets columns."""
@@ -130,6 +132,13 @@ class SparseResources:
 
     def __len__(self) -> int:
         return len(self.resources)
+
+    def is_absent(self, name: str) -> bool:
+        """Return whether surely no node has any of it: false with columns, as common resources have. O(1)."""
+        if name in FIRST_RESOURCES or name == PODS:
+            return False
+        resource = self.resources.get(name)
+        return resource is None or not (resource.has_columns or resource.allocatable.entries)
 
     def amounts_at(self, row: int) -> list[tuple[str, int, int]]:
         """Return (name, allocatable, requested) of the resources in use on a row; O(resources)."""

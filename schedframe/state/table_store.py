@@ -168,6 +168,13 @@ class TableStore:
         """Return all resources that any node has or any pod requests, and those that always have columns."""
         return self._amounts.names()
 
+    def is_absent(self, resource: str) -> bool:
+        """Return whether surely no node has any of *resource*, which is found out without a pass over nodes.
+
+        False for a resource that many pods request, and for cpu, memory, storage and pods. O(1).
+        """
+        return self._amounts.sparse.is_absent(resource)
+
     def allocatable(self, resource: str) -> Column:
         """Return allocatable amounts, int64 of shape ``(capacity,)``; zeros for an unknown resource."""
         return self._amounts.allocatable(resource)

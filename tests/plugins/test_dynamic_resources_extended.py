@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from plugins_builtin.dynamic_resources.allocation_memo import ERR_CANNOT_ALLOCATE
 from plugins_builtin.dynamic_resources.binding import DELETED
 from plugins_builtin.dynamic_resources.claims.tracker import EXTENDED_RESOURCE_ANNOTATION
 from plugins_builtin.dynamic_resources.filtering import ERR_LEFT_OVER
@@ -88,3 +89,22 @@ def test_a_newer_class_backs_the_resource() -> None:
     placed = simulation.schedule([gpu_pod("q"), gpu_pod("r")])
     assert simulation.cluster.get("Pod", "default/p").spec.node_name == "n1"
     assert [each.node_name for each in placed] == [None, None]
+
+
+def test_any_number_of_resources_may_be_backed_or_missing() -> None:
+    """More than an integer has bits: the class of the last one counts as that of the first one."""
+    names = [f"example.com/r{i:02}" for i in range(70)]
+    classes = [device_class(f"c{i:02}", resource=name) for i, name in enumerate(names)]
+    there, rich = {name: "1" for name in names[:-1]}, {name: "1" for name in names}
+    nodes = [node("n1", **there), node("n2", **rich), node("n3", **there)]
+    offered = slice_of("n3", [device("d0")])
+    simulation = Simulation([*nodes, *classes, offered])
+    wanting = pod("p", requests=rich)
+    statuses = simulation.evaluate(wanting).statuses
+    assert {name: status and status.reasons for name, status in statuses.items()} == {
+        "n1": (ERR_CANNOT_ALLOCATE,),
+        "n2": None,
+        "n3": None,
+    }
+    without = Simulation([*nodes, *classes[:1], offered]).evaluate(wanting)
+    assert [status is None for status in without.statuses.values()] == [False, True, False]

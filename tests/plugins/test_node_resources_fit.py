@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 from attrs import evolve
 from hypothesis import given, settings
@@ -268,6 +269,44 @@ def test_a_class_helps_that_now_stands_for_a_named_resource() -> None:
 def test_both_forms_of_filter_agree(table: NodeTable, pod: Pod, ignored: set[str], backed: set[str]) -> None:
     classes = (device_class(f"class-{i}", name) for i, name in enumerate(sorted(backed)))
     check_filter_agreement(fit(*classes, ignored=tuple(ignored)), table, pod)
+
+
+def made_up(count: int) -> list[str]:
+    return [f"example.com/none-{i:03}" for i in range(count)]
+
+
+@pytest.mark.parametrize("count", [1, 5, 100])
+@pytest.mark.parametrize("backed", [(), ("example.com/none-000",), tuple(made_up(100))])
+def test_both_forms_agree_about_resources_that_no_node_has(count: int, backed: tuple[str, ...]) -> None:
+    classes = [device_class(f"class-{i}", name) for i, name in enumerate(backed)]
+    table = NodeTable()
+    some_of_each = [{"cpu": 2, GPU: 1}, {"cpu": 8, "vendor.io/fpga": 1}, {"cpu": 8, GPU: 0}, {}]
+    for i, have in enumerate(some_of_each):
+        table.set_node(make_node(have, name=f"n{i}", pods=i % 3))
+    # A pod that was placed by its node name may request what its node has not.
+    table.add_pod("n1", make_pod(dict.fromkeys(made_up(3), 1), name="there", node="n1"))
+    for more in ({}, {"cpu": 4}, {GPU: 1}, {"cpu": 1, GPU: 1, "vendor.io/fpga": 1}):
+        check_filter_agreement(fit(*classes), table, make_pod({**dict.fromkeys(made_up(count), 1), **more}))
+
+
+def test_resources_that_no_node_has_take_no_pass_over_the_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = NodeTable()
+    for i in range(3):
+        table.set_node(make_node({"cpu": i}, name=f"n{i}"))
+    table.add_pod("n1", make_pod(dict.fromkeys(made_up(1000), 1), name="there", node="n1"))
+    read: list[str] = []
+    allocatable = NodeTable.allocatable
+    monkeypatch.setattr(
+        NodeTable, "allocatable", lambda self, name: read.append(name) or allocatable(self, name)
+    )
+    plugin, state = fit(), CycleState()
+    plugin.pre_filter(state, make_pod({"cpu": 1, **dict.fromkeys(made_up(1000), 1)}))
+    verdicts = plugin.filter_rows(state, table.rows())
+    assert set(read) == {"cpu"}
+    lacking = tuple(map(err_insufficient, made_up(1000)))
+    reasons = [status.reasons for status in verdicts.statuses]
+    assert sorted(reasons) == sorted([lacking, (err_insufficient("cpu"), *lacking)])
+    assert np.bincount(verdicts.codes).tolist() in ([0, 1, 2], [0, 2, 1])
 
 
 @settings(max_examples=60)

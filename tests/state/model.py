@@ -101,8 +101,10 @@ def assert_columns_agree(
     assert resources >= {name for found in (*allocatable, *requested) for name, n in found.items() if n}
     for name in resources:
         assert table.allocatable(name)[rows].tolist() == [found.get(name, 0) for found in allocatable]
+        assert not (table.is_absent(name) and any(found.get(name) for found in allocatable))
         shown = [min(found.get(name, 0), LARGEST_SUM) for found in requested]
         assert table.requested(name)[rows].tolist() == shown
+    assert table.is_absent("example.com/unknown")
     non_zero = [model.non_zero(name) for name in names]
     for i, name in enumerate(("cpu", "memory")):
         shown = [min(amounts[i], LARGEST_SUM) for amounts in non_zero]
