@@ -31,22 +31,23 @@ class SparseAmounts:
     column: Column | None = None
     cells: Any = None
     """The column as a memoryview, which stays writable; the array itself is read-only."""
+    _rows: int = 0
+    """Rows of the column where it is not 0."""
+
+    def __len__(self) -> int:
+        """Number of rows where it is not 0, in either form. O(1)."""
+        return len(self.entries) if self.cells is None else self._rows
 
     def add(self, row: int, amount: int) -> None:
         """Add to the amount of a row."""
-        if self.cells is not None:
-            self.cells[row] += amount
-            return
-        left = self.entries.get(row, 0) + amount
-        if left:
-            self.entries[row] = left
-        else:
-            self.entries.pop(row, None)
+        self.set(row, self.at(row) + amount)
 
     def set(self, row: int, amount: int) -> None:
         """Set the amount of a row."""
-        if self.cells is not None:
-            self.cells[row] = amount
+        cells = self.cells
+        if cells is not None:
+            self._rows += bool(amount) - bool(cells[row])
+            cells[row] = amount
         elif amount:
             self.entries[row] = amount
         else:
@@ -75,6 +76,7 @@ class SparseAmounts:
     def densify(self, capacity: int) -> None:
         """Turn entries into a column, or lengthen the column."""
         self.column = column = self.as_column(capacity)
+        self._rows = len(self)
         self.entries, self.cells = {}, column.data
         column.flags.writeable = False
 
@@ -98,8 +100,8 @@ class SparseResource:
 
     @property
     def is_unused(self) -> bool:
-        """Whether no node has it and no pod requests it; always false with columns."""
-        return not (self.has_columns or self.allocatable.entries or self.requested.entries)
+        """Whether no node has it and no pod requests it."""
+        return not (len(self.allocatable) or len(self.requested))
 
     def densify(self, capacity: int) -> None:
         """Turn both amounts into columns."""
@@ -134,11 +136,11 @@ class SparseResources:
         return len(self.resources)
 
     def is_absent(self, name: str) -> bool:
-        """Return whether surely no node has any of it: false with columns, as common resources have. O(1)."""
+        """Return whether no node has any of it; always false for those that have a column anyway. O(1)."""
         if name in FIRST_RESOURCES or name == PODS:
             return False
         resource = self.resources.get(name)
-        return resource is None or not (resource.has_columns or resource.allocatable.entries)
+        return resource is None or not len(resource.allocatable)
 
     def amounts_at(self, row: int) -> list[tuple[str, int, int]]:
         """Return (name, allocatable, requested) of the resources in use on a row; O(resources)."""
@@ -222,17 +224,16 @@ class SparseResources:
         if not self._is_common(resource):
             resource.sparsify()
             self.layout += 1
-            self._drop_if_unused(name)
 
     def _is_common(self, resource: SparseResource) -> bool:
-        """Return whether many rows have the resource, which has columns."""
-        there, used = resource.allocatable.column, resource.requested.column
-        assert there is not None
-        assert used is not None
-        rows = max(np.count_nonzero(there), np.count_nonzero(used))
-        return bool(rows * _ENTRY_CELLS > self.capacity)
+        """Return whether many rows have the resource."""
+        return max(len(resource.allocatable), len(resource.requested)) * _ENTRY_CELLS > self.capacity
 
     def _drop_if_unused(self, name: str) -> None:
-        """Drop a resource that no node has and no pod requests any more."""
-        if self.resources[name].is_unused:
+        """Drop a resource that no node has and no pod requests any more, with its columns."""
+        resource = self.resources[name]
+        if resource.is_unused:
             del self.resources[name]
+            if resource.has_columns:
+                self._recent.pop(name, None)
+                self.layout += 1

@@ -120,3 +120,24 @@ def test_an_unused_resource_is_dropped() -> None:
     resources.request(0, NAMES[0], -1)
     assert not list(resources)
     assert resources.get(NAMES[0]) is None
+
+
+def test_an_unused_resource_is_dropped_with_its_columns() -> None:
+    """Of nodes that came and went, each with a resource of its own, nothing stays, however many had it."""
+    resources = SparseResources(CAPACITY)
+    for name in NAMES[:2]:
+        for row in range(CAPACITY):
+            resources.set_allocatable(row, {name: 1}, {})
+            resources.request(row, name, 1)
+    assert resources.resources[NAMES[0]].has_columns
+    found, layout = resources.get(NAMES[0]), resources.layout
+    assert found is not None
+    for row in range(CAPACITY):
+        resources.request(row, NAMES[0], -1)
+        assert not resources.is_absent(NAMES[0])
+        resources.set_allocatable(row, {}, {NAMES[0]: 1})
+    assert list(resources) == [NAMES[1]]
+    assert resources.is_absent(NAMES[0])
+    assert resources.layout > layout
+    assert not found[0].any()
+    assert not found[1].any()
