@@ -3,6 +3,11 @@
 The clocks of two replicas are never compared. A replica takes the lease of another one when it has not seen
 it change for the duration that the lease says, by its own clock. So a leader that stops writing earlier than
 that after its last renewal is safe, whatever the clocks show.
+
+The resource version proves that nothing was written between two looks at a Lease. Nothing proves it for one
+that is absent at both, because it may have been created and deleted in between. So no time is counted from
+absence: a standby creates the Lease, in the name of the holder that it saw last or in its own, and waits from
+then on for the duration.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from enum import Enum
+from math import inf
 from random import Random
 from typing import Final
 
@@ -79,6 +85,10 @@ class Elector:
     """The lease as it was seen last."""
     _changed_at: float = field(default=0.0, init=False)
     """When the record was first seen so, by the clock of the fence."""
+    _duration: float = field(default=0.0, init=False)
+    """The longer one of those that the holder's last two renewals were seen with, in seconds."""
+    _opens_at: float = field(default=-inf, init=False)
+    """The fence stays closed until then: the holder of a Lease that was deleted may write until then."""
     _is_fresh: bool = field(default=False, init=False)
     """Whether the record is as stored, as far as this replica knows, so that it need not be read."""
     _may_be_stored: bool = field(default=False, init=False)
@@ -101,8 +111,7 @@ class Elector:
     @property
     def uid(self) -> str:
         """The uid of the Lease as it was seen last; empty before."""
-        uid: str = (self._record.manifest.get("metadata") or {}).get("uid", "")
-        return uid
+        return self._record.uid
 
     def problem(self) -> str | None:
         """Return why this replica is not healthy: it leads, and its renewals stall. ``None`` if it is."""
@@ -169,12 +178,12 @@ class Elector:
     def _seconds_to_next_look(self) -> float:
         if self._failure:
             return self._share(RETRY_JITTER)
-        expires_in = self._expires_at() - self.fence.clock()
-        return max(0.0, min(self._share(LOOK_JITTER), expires_in))
+        ends_at = self._opens_at if self.holder == self.identity else self._expires_at()
+        return max(0.0, min(self._share(LOOK_JITTER), ends_at - self.fence.clock()))
 
     async def _lead(self) -> None:
         remaining = self.fence.deadline - self.fence.clock()
-        wait = self._share(RETRY_JITTER if self._failure else RENEW_JITTER)
+        wait = self._share(RENEW_JITTER if self._is_fresh else RETRY_JITTER)
         await self._pause(min(wait, max(0.0, remaining)))
         if self._ending.is_set() or await self._attempt():
             return
@@ -195,18 +204,15 @@ class Elector:
     # ---- one attempt -------------------------------------------------------------------------------------
 
     async def _attempt(self) -> bool:
-        """Take or renew the lease; return whether this replica has it now."""
+        """Take or renew the lease; return whether this replica has it now, and may write."""
         try:
             if not self._is_fresh:
-                stored = await self.leases.read(self._seconds())
-                # The holder of a lease that was deleted writes until it notices, as if it were still there.
-                if stored is not None or not self._is_held_by_another():
-                    self._observe(stored or UNHELD)
+                self._observe(await self.leases.read(self._seconds()) or await self._in_place_of_none())
             if self._is_held_by_another():
                 self._succeeded()
                 self._is_fresh = False
                 return False
-            await self._claim()
+            return await self._claim()
         except ClusterError as error:
             self._is_fresh = False
             self._failed(error)
@@ -218,9 +224,22 @@ class Elector:
                 logger.exception("a fault in the election for %s; trying again", self.settings.lease)
             self._failure = f"{type(error).__name__}: {error}"
             return False
-        return True
 
-    async def _claim(self) -> None:
+    async def _in_place_of_none(self) -> LeaseRecord:
+        """Restore a Lease that was deleted, if another replica held it when it was seen last.
+
+        The holder writes until it notices. If it is alive it goes on with the restored Lease; if it is not,
+        the Lease expires like any other.
+        """
+        if self.holder in ("", self.identity):
+            return UNHELD
+        lost = self._record.restored(self._seconds_held())
+        restored = await self.leases.write(lost, self._seconds())
+        logger.info("the lease %s was deleted; restored for %s", self.settings.lease, self.holder)
+        return restored
+
+    async def _claim(self) -> bool:
+        """Write the claim; return whether the fence is open with it."""
         started = self.fence.clock()
         self._was_given_back = bool(self._record.manifest) and not self._record.holder
         claim = self._record.claimed(self.identity, self.settings.lease_duration, self.wall())
@@ -230,16 +249,37 @@ class Elector:
         self._observe(await self.leases.write(claim, self._seconds()))
         self._is_fresh = True
         self._succeeded()
+        if self.fence.clock() < self._opens_at:
+            return False
         self.fence.extend(started + self.settings.renew_deadline)
         self.watchdog.arm(started + self.settings.last_moment - self.fence.clock())
+        return True
 
     def _observe(self, record: LeaseRecord) -> None:
-        if record != self._record:
-            if record.holder not in (self._record.holder, self.identity) and record.holder:
-                logger.info("the lease %s is held by %s", self.settings.lease, record.holder)
+        before, self._record = self._record, record
+        if record != before:
             self._changed_at = self.fence.clock()
-        self._record = record
+        if record.holder != before.holder:
+            self._duration = record.duration
+        elif record.renewed != before.renewed:
+            # The number may have been edited since the renewal; the next renewal writes the holder's again.
+            self._duration = max(record.duration, before.duration)
+        if record.holder not in ("", before.holder, self.identity):
+            logger.info("the lease %s is held by %s", self.settings.lease, record.holder)
         self._may_be_stored = record.holder == self.identity
+        is_new = not before.manifest or before.uid != record.uid
+        if self._may_be_stored and is_new and not self.fence.is_open():
+            self._keep_closed()
+
+    def _keep_closed(self) -> None:
+        """Let the fence stay closed for the duration: this Lease may replace one of another replica."""
+        self._opens_at = self.fence.clock() + self._seconds_held()
+        logger.info(
+            "the lease %s was not there, so it may have been deleted while another replica leads: "
+            "scheduling begins in %g s",
+            self.settings.lease,
+            self._seconds_held(),
+        )
 
     def _is_held_by_another(self) -> bool:
         record = self._record
@@ -248,12 +288,15 @@ class Elector:
         return self.fence.clock() < self._expires_at()
 
     def _expires_at(self) -> float:
-        """Return when the lease of another replica may be taken.
+        """Return when the lease of another replica may be taken."""
+        return self._changed_at + self._seconds_held()
 
-        Not earlier than by the settings of this replica: the holder goes by its own settings until it notices
-        that a shorter duration, or none, was written into the lease by hand.
+    def _seconds_held(self) -> float:
+        """Return for how long the holder may write after its last renewal.
+
+        Not shorter than by the settings of this replica: the Lease may have been edited before it was seen.
         """
-        return self._changed_at + max(self._record.duration, self.settings.lease_duration)
+        return max(self._duration, self.settings.lease_duration)
 
     def _succeeded(self) -> None:
         if self._failure:
@@ -288,9 +331,13 @@ class Elector:
     async def _store_release(self) -> None:
         if not self._is_fresh:
             self._observe(await self.leases.read(RELEASE_SECONDS) or UNHELD)
-        if self._record.holder == self.identity:
-            self._record = await self.leases.write(self._record.released(self.wall()), RELEASE_SECONDS)
-            logger.info("the lease %s is given back", self.settings.lease)
+        if self.holder != self.identity:
+            return
+        if self.fence.clock() < self._opens_at:  # then the next holder must wait as well
+            logger.info("the lease %s is new; it is left to expire", self.settings.lease)
+            return
+        self._record = await self.leases.write(self._record.released(self.wall()), RELEASE_SECONDS)
+        logger.info("the lease %s is given back", self.settings.lease)
 
     # ---- time --------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
@@ -41,11 +42,31 @@ class Store:
         present = None if self.manifest is None else self.manifest["metadata"]["resourceVersion"]
         if manifest["metadata"].get("resourceVersion") != present:
             raise ApiError("PUT lease", 409, "Conflict", "it changed")
-        self.version += 1
-        metadata = {**manifest["metadata"], "resourceVersion": str(self.version)}
-        self.manifest = json.loads(json.dumps({**manifest, "metadata": metadata}))
         self.writes.append((loop_now(), manifest["spec"]["holderIdentity"]))
+        if manifest == self.manifest:  # as an API server does it: nothing changed, so there is no new version
+            return self.manifest
+        self.version += 1
+        version = str(self.version)
+        metadata = {"uid": f"uid-{version}"} | manifest["metadata"] | {"resourceVersion": version}
+        self.manifest = json.loads(json.dumps({**manifest, "metadata": metadata}))
         return self.manifest
+
+    @classmethod
+    def given_back(cls) -> Store:
+        """Return one whose Lease no replica holds, as the last leader leaves it."""
+        record = LeaseRecord("", 1.0, "2026-01-01T00:00:00.000000Z")
+        manifest = record.to_manifest(LeaseName())
+        metadata = {**manifest["metadata"], "uid": "uid-1", "resourceVersion": "1"}
+        return cls({**manifest, "metadata": metadata}, 1)
+
+    def edit(self, **spec: Any) -> None:
+        """Write the lease with other fields, as kubectl edit does."""
+        assert self.manifest is not None
+        self.write({**self.manifest, "spec": {**self.manifest["spec"], **spec}})
+
+    def delete(self) -> None:
+        """Delete the lease, as kubectl delete does."""
+        self.manifest = None
 
     def take_by_force(self, holder: str) -> None:
         """Let *holder* claim the lease, which another replica holds, for 15 s."""
@@ -61,6 +82,8 @@ class FaultyLeases:
     store: Store
     before: Callable[[], Awaitable[None]] | None = None
     after: Callable[[], Awaitable[None]] | None = None
+    frozen_until: float = 0.0
+    """The process is suspended until then: neither its requests nor their deadlines go on."""
     reads: int = 0
 
     async def read(self, seconds: float) -> LeaseRecord | None:
@@ -83,6 +106,7 @@ class FaultyLeases:
                 await asyncio.wait_for(step(), seconds)
             except TimeoutError:
                 raise NoAnswer("no answer") from None
+        await asyncio.sleep(max(0.0, self.frozen_until - loop_now()))
 
 
 @define(eq=False)
@@ -104,6 +128,7 @@ class Replica:
     store: Store
     name: str
     settings: ElectionSettings = field(factory=ElectionSettings)
+    wall: Callable[[], float] = time.time
     leases: FaultyLeases = field(init=False)
     fence: NotedFence = field(factory=lambda: NotedFence(loop_now))
     changes: list[tuple[float, bool]] = field(factory=list)
@@ -121,6 +146,7 @@ class Replica:
             cut_off=self.cut_off,
             identity=self.name,
             watchdog=self,
+            wall=self.wall,
         )
         self.elector.start()
 
@@ -132,6 +158,12 @@ class Replica:
 
     def disarm(self) -> None:
         self.armed.clear()
+
+    def kill(self) -> None:
+        """End it as kill -9 does."""
+        assert self.elector._task is not None
+        self.elector._task.cancel()
+        self.fence.close()
 
     @property
     def leads(self) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from itertools import cycle
 from typing import Any
 
 import pytest
 
+from schedframe.cluster.kubernetes.leader import ElectionSettings, LeaseRecord
 from tests.cluster.kubernetes.leader.replicas import Replica, Store, down, run_virtually
 
 
@@ -22,36 +24,35 @@ async def settled(store: Store) -> tuple[Replica, Replica]:
 
 
 async def seconds_with_two_fences(leader: Replica, standby: Replica, seconds: float) -> float:
-    both, step = 0.0, 0.01
+    both, step = 0.0, 0.05
     for _ in range(round(seconds / step)):
         await asyncio.sleep(step)
         both += step * (leader.fence.is_open() and standby.fence.is_open())
     return both
 
 
-def edited(store: Store, **spec: Any) -> None:
-    """Write the lease with other fields, as kubectl edit does."""
-    assert store.manifest is not None
-    store.write({**store.manifest, "spec": {**store.manifest["spec"], **spec}})
-
-
 def deleted(store: Store) -> None:
-    store.manifest = None
-
-
-def without_duration(store: Store) -> None:
-    edited(store, leaseDurationSeconds=None)
-
-
-def with_a_second(store: Store) -> None:
-    edited(store, leaseDurationSeconds=1)
+    store.delete()
 
 
 def with_a_time_long_ago(store: Store) -> None:
-    edited(store, renewTime="2001-01-01T00:00:00.000000Z", acquireTime=None, leaseTransitions=None)
+    store.edit(renewTime="2001-01-01T00:00:00.000000Z", acquireTime=None, leaseTransitions=None)
 
 
-@pytest.mark.parametrize("edit", [deleted, without_duration, with_a_second, with_a_time_long_ago])
+def with_labels(store: Store) -> None:
+    assert store.manifest is not None
+    labels = {"edited-in": str(store.version)}
+    store.write({**store.manifest, "metadata": {**store.manifest["metadata"], "labels": labels}})
+
+
+def with_duration(value: Any) -> Callable[[Store], None]:
+    return lambda store: store.edit(leaseDurationSeconds=value)
+
+
+DURATIONS = [with_duration(value) for value in (None, 1, 0, -5, 2**31 - 1, "nan", "text", "60")]
+
+
+@pytest.mark.parametrize("edit", [deleted, with_a_time_long_ago, with_labels, *DURATIONS])
 def test_a_leader_that_is_alive_keeps_an_edited_lease(edit: Callable[[Store], None]) -> None:
     async def work() -> None:
         store = Store()
@@ -67,7 +68,7 @@ def test_a_leader_that_is_alive_keeps_an_edited_lease(edit: Callable[[Store], No
     run_virtually(work)
 
 
-@pytest.mark.parametrize("edit", [deleted, without_duration, with_a_second])
+@pytest.mark.parametrize("edit", [deleted, with_labels, *DURATIONS])
 def test_a_dead_leader_is_followed_after_its_lease_was_edited(edit: Callable[[Store], None]) -> None:
     async def work() -> None:
         store = Store()
@@ -80,11 +81,169 @@ def test_a_dead_leader_is_followed_after_its_lease_was_edited(edit: Callable[[St
     run_virtually(work)
 
 
-def test_a_lease_that_is_deleted_before_anyone_saw_it_is_taken_at_once() -> None:
+def test_a_lease_that_was_never_seen_is_created_at_once_and_leads_when_others_have_ended() -> None:
     async def work() -> None:
-        replica = Replica(Store(), "a")
+        store = Store()
+        replica = Replica(store, "a")
         await asyncio.sleep(1)
+        assert LeaseRecord.of(store.manifest or {}).holder == "a"
+        assert (replica.leads, replica.fence.is_open()) == (False, False)
+        await asyncio.sleep(14.2)
         assert replica.leads
+        assert [round(moment) for moment, _ in replica.changes] == [15]
+
+    run_virtually(work)
+
+
+async def outage_of_the_standby(leader: Replica, standby: Replica) -> None:
+    """The standby alone cannot reach the Lease for longer than its duration."""
+    standby.leases.before = down
+    await asyncio.sleep(20)
+    standby.leases.before = None
+
+
+@pytest.mark.parametrize("edit", [deleted, with_a_time_long_ago, with_labels, with_duration(1)])
+def test_a_standby_that_saw_nothing_for_long_waits_from_its_next_look(edit: Callable[[Store], None]) -> None:
+    async def work() -> None:
+        store = Store()
+        leader, standby = await settled(store)
+        for _ in range(5):
+            await outage_of_the_standby(leader, standby)
+            edit(store)
+            assert await seconds_with_two_fences(leader, standby, 17.3) == 0
+        assert [leads for _, leads in leader.changes] == [True]
+        assert not standby.changes
+
+    run_virtually(work)
+
+
+def test_a_lease_that_is_deleted_as_soon_as_it_is_there_hides_no_leader() -> None:
+    """Each look of the standby shows no Lease, though the leader creates it in between."""
+
+    async def work() -> None:
+        store = Store()
+        leader, standby = await settled(store)
+        standby.leases.after = lambda: asyncio.sleep(0.05)  # so the leader is faster
+
+        async def delete_always() -> None:
+            while True:
+                store.delete()
+                await asyncio.sleep(0.02)
+
+        deleting = asyncio.ensure_future(delete_always())
+        assert await seconds_with_two_fences(leader, standby, 60.0) == 0
+        deleting.cancel()
+        assert await seconds_with_two_fences(leader, standby, 20.0) == 0
+        assert leader.leads != standby.leads
+
+    run_virtually(work)
+
+
+def test_a_replica_that_starts_after_a_deletion_does_not_lead_beside_a_leader_without_network() -> None:
+    async def work() -> None:
+        for delay in range(0, 12, 2):
+            store = Store()
+            leader = Replica(store, "a")
+            await asyncio.sleep(30)
+            leader.leases.before = down
+            await asyncio.sleep(delay)
+            store.delete()
+            second = Replica(store, "b")
+            assert await seconds_with_two_fences(leader, second, 16.0) == 0
+            assert (leader.leads, second.leads) == (False, True)
+
+    run_virtually(work)
+
+
+def test_a_new_lease_is_not_given_back_before_its_holder_could_lead() -> None:
+    """The next replica would take it at once, beside the leader whose Lease was deleted."""
+
+    async def work() -> None:
+        store = Store()
+        leader = Replica(store, "a")
+        await asyncio.sleep(30)
+        leader.leases.before = down
+        store.delete()
+        second = Replica(store, "b")
+        await asyncio.sleep(1)
+        third = Replica(store, "c")
+        await second.elector.resign()
+        assert LeaseRecord.of(store.manifest or {}).holder == "b"
+        assert await seconds_with_two_fences(leader, third, 17.0) == 0
+        assert third.leads
+
+    run_virtually(work)
+
+
+def test_a_lease_restored_for_a_former_leader_lets_it_wait() -> None:
+    """One standby saw the former leader last; since then another one led, and its Lease was deleted."""
+
+    async def work() -> None:
+        store = Store()
+        former, late = await settled(store)
+        former.leases.before = late.leases.before = down
+        leader = Replica(store, "c")
+        await asyncio.sleep(30)
+        assert leader.leads
+        leader.leases.before = down
+        store.delete()
+        late.leases.before = None
+        await asyncio.sleep(1.2)
+        assert LeaseRecord.of(store.manifest or {}).holder == "a"
+        former.leases.before = None
+        assert await seconds_with_two_fences(leader, former, 30.0) == 0
+        assert await seconds_with_two_fences(leader, late, 1.0) == 0
+        assert [leader.leads, former.leads, late.leads].count(True) == 1
+
+    run_virtually(work)
+
+
+@pytest.mark.parametrize("has_just_renewed", [False, True])
+def test_a_shorter_duration_by_hand_does_not_shorten_that_of_a_leader_with_other_settings(
+    has_just_renewed: bool,
+) -> None:
+    async def work() -> None:
+        store = Store()
+        leader = Replica(store, "a", ElectionSettings(60.0, 50.0, 2.0))
+        await asyncio.sleep(90)
+        standby = Replica(store, "b")
+        await asyncio.sleep(10)
+        if has_just_renewed:
+            renewals = len(store.writes)
+            while len(store.writes) == renewals:
+                await asyncio.sleep(0.001)
+        leader.leases.before = down
+        store.edit(leaseDurationSeconds=1)
+        assert await seconds_with_two_fences(leader, standby, 59.0) == 0
+        assert (leader.fence.is_open(), standby.leads) == (False, False)
+        await asyncio.sleep(3)
+        assert standby.leads
+
+    run_virtually(work)
+
+
+@pytest.mark.parametrize("moments", [[1.7e9], [1.7e9, 1.6e9, 1.8e9], [253402300799.0]], ids=str)
+def test_a_wall_clock_that_stands_still_or_repeats_itself_hides_no_renewal(moments: list[float]) -> None:
+    async def work() -> None:
+        store = Store()
+        leader = Replica(store, "a", wall=cycle(moments).__next__)
+        await asyncio.sleep(30)
+        standby = Replica(store, "b")
+        assert await seconds_with_two_fences(leader, standby, 120.0) == 0
+        assert [leads for _, leads in leader.changes] == [True]
+
+    run_virtually(work)
+
+
+def test_a_lease_with_the_largest_number_of_transitions_is_taken() -> None:
+    async def work() -> None:
+        store = Store.given_back()
+        store.edit(leaseTransitions=2**31 - 1)
+        replica = Replica(store, "a")
+        await asyncio.sleep(2)
+        assert replica.leads
+        assert store.manifest is not None
+        assert store.manifest["spec"]["leaseTransitions"] == 2**31 - 1
 
     run_virtually(work)
 
@@ -125,7 +284,7 @@ def test_a_renewal_under_way_at_the_end_does_not_keep_the_lease() -> None:
 
     async def work() -> None:
         for moment in range(20):
-            store = Store()
+            store = Store.given_back()
             a = Replica(store, "a")
             await asyncio.sleep(10)
             a.leases.after = slow

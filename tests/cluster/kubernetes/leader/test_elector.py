@@ -38,6 +38,7 @@ def test_the_first_takes_the_lease_and_keeps_it() -> None:
         assert store.manifest is not None
         spec = store.manifest["spec"]
         assert (spec["leaseDurationSeconds"], spec["leaseTransitions"]) == (15, 0)
+        assert str(other.elector) == f"standby, lease held by {leader.name}"
 
     run_virtually(work)
 
@@ -141,7 +142,7 @@ def test_a_claim_whose_answer_is_lost_is_given_back_at_the_end(lost: Callable[[]
     """Nothing was ever scheduled, but the stored lease names the replica that ends."""
 
     async def work() -> None:
-        store = Store()
+        store = Store.given_back()
         b = Replica(store, "b")
 
         async def lose() -> None:
@@ -202,7 +203,7 @@ def suspended(replica: Replica, seconds: float) -> None:
 
 def test_an_answer_that_comes_after_the_deadline_opens_nothing() -> None:
     async def work() -> None:
-        store = Store()
+        store = Store.given_back()
         a = Replica(store, "a")
 
         async def suspend() -> None:
