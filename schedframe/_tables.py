@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import frozen
 
 from ._brief import brief_repr
+from ._visible import visible
 
 if TYPE_CHECKING:
     import polars
@@ -44,6 +45,11 @@ class Tabular:
         rows = ([_text(cell) for cell in row] for row in table.rows[:SHOWN])
         return [name.replace("_", " ") for name in table.columns], rows, len(table.rows)
 
+    def _shown(self) -> tuple[Sequence[str], list[tuple[str, ...]], int]:
+        """Return :meth:`_texts` without raw control characters."""
+        head, rows, count = self._texts()
+        return head, [tuple(map(visible, row)) for row in rows], count
+
     def to_dataframe(self) -> polars.DataFrame:
         """Return all rows as a polars data frame; needs the extra ``dataframe``.
 
@@ -68,7 +74,7 @@ class Tabular:
         return polars.DataFrame(table.rows, schema=schema, orient="row")
 
     def __str__(self) -> str:
-        head, texts, count = self._texts()
+        head, texts, count = self._shown()
         rows = [head, *texts]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
@@ -81,7 +87,7 @@ class Tabular:
         from rich.table import Table as RichTable
         from rich.text import Text
 
-        head, texts, count = self._texts()
+        head, texts, count = self._shown()
         table = RichTable(*head)
         for row in texts:
             table.add_row(*map(Text, row))
@@ -89,7 +95,7 @@ class Tabular:
         yield from _missing(count)
 
     def _repr_html_(self) -> str:
-        head, texts, count = self._texts()
+        head, texts, count = self._shown()
         rows = "".join(_html_row("td", row) for row in texts)
         more = "".join(f"<p>{line}</p>" for line in _missing(count))
         return f"<table><thead>{_html_row('th', head)}</thead><tbody>{rows}</tbody></table>{more}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from .._visible import visible_lines
 from ..errors import InputError
 
 IDENTITY: Final = ("template", "workload", "nodes", "init", "pods", "queued", "percentage")
@@ -51,7 +52,7 @@ def compare_text(rows: Iterable[Mapping[str, Any]]) -> str:
             lines.append(of)
         change = "" if row["change"] is None else f"{row['change']:+.1%}"
         lines.append(f"  {row['figure']:<20} {row['before']:>16,} {row['after']:>16,} {change:>9}")
-    return "\n".join(lines)
+    return visible_lines(lines)
 
 
 def _row(identity: Identity, name: str, before: float, after: float) -> dict[str, Any]:

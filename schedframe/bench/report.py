@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from .._visible import visible_lines
+
 
 def as_line(figures: Mapping[str, Any]) -> str:
     """Return one line of JSON."""
@@ -15,7 +17,7 @@ def as_line(figures: Mapping[str, Any]) -> str:
 def as_text(figures: Mapping[str, Any]) -> str:
     """Return one line per figure."""
     width = max(map(len, figures))
-    return "\n".join(f"{name:<{width}}  {_shown(value)}" for name, value in figures.items())
+    return visible_lines(f"{name:<{width}}  {_shown(value)}" for name, value in figures.items())
 
 
 def _shown(value: Any) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
+import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
 from .._version import __version__
+from .._visible import visible
 from . import exits
 from .bench_app import bench_app
 from .extender import extender
@@ -21,7 +22,7 @@ from .offline_options import AllowImports, ConfigFile, ExplainOptions, Gates, Sc
 from .option_class import takes
 from .options import with_explain_value
 from .run_command import run, snapshot
-from .terminal import emit
+from .terminal import complain, emit, emit_document, plain_warnings
 
 app = typer.Typer(
     name="schedframe",
@@ -38,18 +39,37 @@ app.add_typer(bench_app, name="bench")
 def dispatch(arguments: Sequence[str]) -> int:
     """Run one command line; its exit code."""
     if (refused := former_flag(arguments) or inapplicable_flag(arguments)) is not None:
-        sys.stderr.write(f"Error: {refused}\n")
+        complain(f"Error: {refused}")
         return exits.BAD_INPUT
     if wants_version(arguments):
         print(f"schedframe {__version__}", flush=True)
         return exits.SUCCESS
     try:
-        app(args=with_explain_value(in_own_notation(arguments)), prog_name="schedframe")
+        with plain_warnings():
+            code = app(
+                args=with_explain_value(in_own_notation(arguments)),
+                prog_name="schedframe",
+                standalone_mode=False,
+            )
+    except _UsageError as error:
+        complain(*_usage_lines(error))
+        return exits.BAD_INPUT
     except SystemExit as end:
-        return (
-            end.code if isinstance(end.code, int) else exits.SUCCESS if end.code is None else exits.BAD_INPUT
-        )
-    return exits.SUCCESS
+        code = end.code if isinstance(end.code, int | None) else exits.BAD_INPUT
+    return exits.SUCCESS if code is None else int(code)
+
+
+_UsageError: Final[type[Any]] = next(
+    cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException"
+)
+"""The base of typer's errors, which comes with typer or from click, by the version of typer."""
+
+
+def _usage_lines(error: Any) -> list[str]:
+    """Return what typer would write. Line breaks in arguments are visible."""
+    stream, message = io.StringIO(), error.format_message()
+    error.show(stream)
+    return stream.getvalue().rstrip("\n").replace(message, visible(message)).split("\n")
 
 
 def _version(asked: bool) -> None:
@@ -79,9 +99,8 @@ def schedule(options: ScheduleOptions) -> None:
 
         options.check()
         outcome = run_schedule(options)
-        text = render(outcome, options.output)
-        if text:
-            emit(text)
+        if lines := render(outcome, options.output):
+            emit(*lines)
         if outcome.pending:
             raise typer.Exit(exits.SOME_PENDING)
 
@@ -99,7 +118,7 @@ def explain(options: ExplainOptions) -> None:
 
         options.check()
         explanation = run_explain(options)
-        emit(form(explanation, options.output))
+        emit_document(form(explanation, options.output))
         if not has_node(explanation):
             raise typer.Exit(exits.SOME_PENDING)
 
@@ -123,7 +142,7 @@ def rbac(
     with exits.reporting():
         from .rbac import manifests
 
-        emit(manifests(config, name, namespace, allow_import or [], feature_gates or []))
+        emit_document(manifests(config, name, namespace, allow_import or [], feature_gates or []))
 
 
 @app.command(epilog=exits.OTHER_CODES, short_help="List the plugins that are installed or known.")
@@ -135,7 +154,7 @@ def plugins(
         from .plugins import plugin_rows, plugins_json, plugins_table
 
         rows = plugin_rows()
-        emit(plugins_json(rows) if as_json else plugins_table(rows))
+        emit(*(plugins_json(rows).split("\n") if as_json else plugins_table(rows)))
 
 
 @app.command(epilog=exits.OTHER_CODES, short_help="Write a package with a plugin to begin with.")
@@ -149,7 +168,7 @@ def new_plugin(
     with exits.reporting():
         from .new_plugin import create_package, next_steps
 
-        emit(next_steps(create_package(name, directory)))
+        emit(*next_steps(create_package(name, directory)))
 
 
 @config_app.command(epilog=exits.OTHER_CODES, short_help="Check a configuration.")
@@ -171,7 +190,7 @@ def show(
     with exits.reporting():
         from .commands import effective_config
 
-        emit(effective_config(file))
+        emit_document(effective_config(file))
 
 
 @config_app.command(epilog=exits.OTHER_CODES, short_help="Turn an older configuration into one of v1.")
@@ -192,4 +211,4 @@ def migrate(
     with exits.reporting():
         from .migrate import migrated_config
 
-        emit(migrated_config(file, algorithm_provider))
+        emit_document(migrated_config(file, algorithm_provider))

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from . import exits
-from .terminal import emit, note
+from .terminal import emit, emit_document, note
 
 DEFAULT_COMMAND: Final = "run"
 RENAMED: Final = {"--list": "list", "--compare": "compare", "--workload": "scheduler-perf"}
@@ -101,7 +101,7 @@ def list_(
     with exits.reporting():
         from .benchmarks import list_of_templates, list_of_workloads
 
-        emit(list_of_templates() if file is None else list_of_workloads(file, name, label))
+        emit(*(list_of_templates() if file is None else list_of_workloads(file, name, label)))
 
 
 @bench_app.command(
@@ -136,4 +136,4 @@ def compare(
     with exits.reporting():
         from .benchmarks import compare_runs
 
-        emit(compare_runs(before, after, as_json=only_json))
+        emit_document(compare_runs(before, after, as_json=only_json))

@@ -19,20 +19,20 @@ from ..bench import (
     run_workload,
     select,
 )
-from .terminal import emit, note
+from .terminal import complain, emit, note
 
 
-def list_of_templates() -> str:
+def list_of_templates() -> list[str]:
     """Return one line per template."""
     width = max(map(len, TEMPLATES))
-    return "\n".join(f"{name:<{width}}  {each.summary}" for name, each in TEMPLATES.items())
+    return [f"{name:<{width}}  {each.summary}" for name, each in TEMPLATES.items()]
 
 
-def list_of_workloads(file: Path, name: str | None, label: str | None) -> str:
+def list_of_workloads(file: Path, name: str | None, label: str | None) -> list[str]:
     """Return one line per workload of a scheduler_perf file, with its labels. Raises InputError."""
     found = select(load_workloads(file), name, label)
     width = max(len(each.full_name) for each in found)
-    return "\n".join(f"{each.full_name:<{width}}  {' '.join(sorted(each.labels))}".rstrip() for each in found)
+    return [f"{each.full_name:<{width}}  {' '.join(sorted(each.labels))}".rstrip() for each in found]
 
 
 def run_workloads(file: Path, name: str | None, label: str | None, options: Options, only_json: bool) -> None:
@@ -60,5 +60,5 @@ def _progress(quiet: bool) -> Callable[[str], None]:
 
 def _show(figures: Mapping[str, Any], only_json: bool) -> None:
     if not only_json:
-        print(as_text(figures), file=sys.stderr)
+        complain(*as_text(figures).split("\n"))
     emit(as_line(figures))

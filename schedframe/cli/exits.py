@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
@@ -12,6 +10,7 @@ import typer
 
 from ..config import ConfigBuildError, ConfigDecodeError, ConfigValidationError
 from ..errors import ClusterError, InputError, InvariantError, SchedframeError
+from .terminal import complain, traceback_lines
 
 SUCCESS = 0
 SOME_PENDING = 1
@@ -37,22 +36,21 @@ def reporting() -> Iterator[None]:
     """Turn errors inside into lines on stderr and an exit code."""
     try:
         yield
-    except InvariantError:
-        _internal()
+    except InvariantError as error:
+        _internal(error)
     except ClusterError as error:
-        print(f"schedframe: {error}", file=sys.stderr)
+        complain(f"schedframe: {error}")
         raise typer.Exit(NO_CLUSTER) from None
     except SchedframeError as error:
-        for line in lines_of(error):
-            print(line, file=sys.stderr)
+        complain(*lines_of(error))
         raise typer.Exit(BAD_INPUT) from None
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        complain("interrupted")
         raise typer.Exit(INTERRUPTED) from None
     except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
-    except Exception:  # noqa: BLE001 - whatever is left is our own fault and says so
-        _internal()
+    except Exception as error:  # noqa: BLE001 - whatever is left is our own fault and says so
+        _internal(error)
 
 
 def lines_of(error: SchedframeError) -> list[str]:
@@ -88,7 +86,7 @@ def reading(name: str) -> Iterator[None]:
         ) from None
 
 
-def _internal() -> NoReturn:
-    traceback.print_exc()
-    print("schedframe: this is a fault of schedframe, not of the input; please report it", file=sys.stderr)
+def _internal(error: Exception) -> NoReturn:
+    complain(*traceback_lines(error))
+    complain("schedframe: this is a fault of schedframe, not of the input; please report it")
     raise typer.Exit(INTERNAL)

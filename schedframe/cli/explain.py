@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from ..errors import InputError
 from ..framework import Registry
 from ..why import Explanation, explain
@@ -56,7 +54,6 @@ def form(explanation: Explanation, wanted: ExplainForm) -> str:
     """Return the answer on stdout."""
     if wanted is ExplainForm.TEXT:
         return str(explanation)
-    document = explanation.to_dict()
     if wanted is ExplainForm.YAML:
-        return yaml_text(document)
-    return json.dumps(document, indent=2, ensure_ascii=False)
+        return yaml_text(explanation.to_dict())
+    return explanation.to_json()

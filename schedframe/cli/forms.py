@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
+from .._visible import visible_json
 from ..api import CPU, MEMORY, Pod
 from ..simulate.amounts import amount_text, share_text
 from ..simulate.bindings import RESULT_KIND, RESULT_VERSION
@@ -35,21 +36,21 @@ class ExplainForm(StrEnum):
     YAML = "yaml"
 
 
-def render(outcome: Outcome, form: Form) -> str:
-    """Return the whole answer."""
+def render(outcome: Outcome, form: Form) -> list[str]:
+    """Return the lines of the whole answer."""
     return _FORMS[form](outcome)
 
 
 # ---- for people --------------------------------------------------------------------------------------------
 
 
-def table(outcome: Outcome) -> str:
+def table(outcome: Outcome) -> list[str]:
     """Return a line for each pod, explanations, the summary, which has the reasons without a cut."""
     rows = [(fate.pod.key, fate.node_name or NOWHERE, fate.message) for fate in outcome.fates]
     return _sections(outcome, columns(rows, ("POD", "NODE", "WHY NOT"), cut=True))
 
 
-def wide(outcome: Outcome) -> str:
+def wide(outcome: Outcome) -> list[str]:
     """As :func:`table`, with what each pod asks for and who scheduled it."""
     head = ("POD", "NODE", "PRIORITY", "CPU", "MEMORY", "OTHER", "SCHEDULER", "ATTEMPTS", "WHY NOT")
     return _sections(outcome, columns(map(_wide_row, outcome.fates), head, right=(2, 3, 4, 7)))
@@ -76,13 +77,14 @@ def _others(requests: Mapping[str, int]) -> str:
     return ",".join(others)
 
 
-def _sections(outcome: Outcome, lines: list[str]) -> str:
-    sections = ["\n".join(_coloured(outcome, lines))] if outcome.fates else []
+def _sections(outcome: Outcome, lines: list[str]) -> list[str]:
+    found = [*_coloured(outcome, lines), ""] if outcome.fates else []
     for evaluation in outcome.explanations:
         proposals = outcome.proposals.get(evaluation.pod.key)
-        sections.append("\n".join(filter(None, (str(evaluation), str(proposals or "")))))
-    sections.append("\n".join(_summary(outcome)))
-    return "\n\n".join(sections)
+        for text in filter(None, (str(evaluation), str(proposals or ""))):
+            found += text.split("\n")  # whose lines are visible already
+        found.append("")
+    return [*found, *_summary(outcome)]
 
 
 def _coloured(outcome: Outcome, lines: list[str]) -> Iterator[str]:
@@ -188,19 +190,20 @@ def _pod_document(fate: Fate) -> dict[str, Any]:
     }
 
 
-def as_json(outcome: Outcome) -> str:
+def as_json(outcome: Outcome) -> list[str]:
     """:func:`document` as JSON."""
-    return json.dumps(document(outcome), indent=2, ensure_ascii=False)
+    return visible_json(json.dumps(document(outcome), indent=2, ensure_ascii=False)).split("\n")
 
 
-def as_yaml(outcome: Outcome) -> str:
+def as_yaml(outcome: Outcome) -> list[str]:
     """:func:`document` as YAML."""
-    return yaml_text(document(outcome))
+    return yaml_text(document(outcome)).split("\n")
 
 
-def bindings(outcome: Outcome) -> str:
+def bindings(outcome: Outcome) -> list[str]:
     """Return a ``v1`` Binding for each placed pod, as YAML documents: what a scheduler would have posted."""
-    return "\n---\n".join(yaml_text(_binding(fate.pod, fate.node_name)) for fate in outcome.placed)
+    documents = [yaml_text(_binding(fate.pod, fate.node_name)) for fate in outcome.placed]
+    return "\n---\n".join(documents).split("\n") if documents else []
 
 
 def _binding(pod: Pod, node_name: str | None) -> dict[str, Any]:
@@ -212,7 +215,7 @@ def _binding(pod: Pod, node_name: str | None) -> dict[str, Any]:
     }
 
 
-_FORMS: Final[Mapping[Form, Callable[[Outcome], str]]] = {
+_FORMS: Final[Mapping[Form, Callable[[Outcome], list[str]]]] = {
     Form.TABLE: table,
     Form.WIDE: wide,
     Form.JSON: as_json,

@@ -12,10 +12,12 @@ from typing import Any
 from attrs import define
 from typing_extensions import override
 
+from .._visible import visible
 from ..cycle.core import Core
 from ..cycle.search.decision import Decision
 from ..framework import Framework
 from ..queue import QueuedPodInfo
+from .terminal import traceback_lines
 
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 """Attributes that every record has; all others are fields of one record."""
@@ -37,13 +39,14 @@ class _Formatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         moment = f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(record.created))}.{int(record.msecs):03d}Z"
         fields = {key: value for key, value in vars(record).items() if key not in _PLAIN}
-        trace = self.formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""
+        error = record.exc_info[1] if record.exc_info else None
+        trace = "\n".join(traceback_lines(error)) if error is not None else ""
         if self._form is LogFormat.JSON:
             line: dict[str, Any] = {"time": moment, "level": record.levelname, "logger": record.name}
             line |= {"message": record.getMessage(), **fields}
             return json.dumps(line | ({"trace": trace} if trace else {}), default=str)
         extra = "".join(f" {key}={_quoted(value)}" for key, value in fields.items())
-        text = f"{moment} {record.levelname:<7} {record.getMessage()}{extra}"
+        text = f"{moment} {record.levelname:<7} {visible(record.getMessage())}{extra}"
         return f"{text}\n{trace}" if trace else text
 
 

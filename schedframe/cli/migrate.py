@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .._visible import visible_lines
 from ..config import load_config
 from ..config.legacy import PROVIDERS, Migration, migrate, provider
 from ..errors import InputError
@@ -33,4 +34,4 @@ def migrated_config(file: Path | None, algorithm_provider: str | None) -> str:
 
 
 def _comment(migration: Migration) -> str:
-    return "\n".join([f"# Migrated from {migration.kind}.", *(f"# {each}" for each in migration.notes)])
+    return visible_lines([f"# Migrated from {migration.kind}.", *(f"# {each}" for each in migration.notes)])

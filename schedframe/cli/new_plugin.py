@@ -96,13 +96,7 @@ def create_package(name: str, directory: Path) -> list[Path]:
     return written
 
 
-def next_steps(written: list[Path]) -> str:
-    """Return a text that names the files that were written and the next steps."""
+def next_steps(written: list[Path]) -> list[str]:
+    """Return lines that name the files that were written and the next steps."""
     root = written[0].parent
-    return "\n".join(
-        [
-            *map(str, written),
-            "",
-            f"Next: cd {root} && pip install -e '.[test]' && pytest",
-        ]
-    )
+    return [*map(str, written), "", f"Next: cd {root} && pip install -e '.[test]' && pytest"]

@@ -89,14 +89,14 @@ def _caching(registry: Registry, name: str) -> tuple[bool | None, str]:
     return found is None, "" if found is None else f"{found.reason}; {found.price}"
 
 
-def plugins_table(rows: list[PluginRow]) -> str:
+def plugins_table(rows: list[PluginRow]) -> list[str]:
     """For people."""
     head = ("NAME", "STATE", "DEFAULT", "WEIGHT", "CACHED", "FROM", "EXTENSION POINTS")
     lines = list(columns(map(_cells, rows), head, right=(3,)))
     notes = [f"  {row.name}: {row.not_cached}" for row in rows if row.not_cached]
     if notes:
         lines += ["", "Not cached, so called for every pod:", *notes]
-    return "\n".join(lines)
+    return lines
 
 
 def _cells(row: PluginRow) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from ..simulate import Evaluation, Placement, Simulation
 from .outcome import Fate, Outcome, usage_of
 from .proposals import proposals_for
 from .sources import Manifests
-from .terminal import Advance
+from .terminal import Advance, LineFormatter
 
 EVERY_PENDING = "*"
 """Instead of a pod's name: explain all that stay pending."""
@@ -166,7 +166,7 @@ def faults_shown(verbose: bool) -> Iterator[None]:
     """Show faults of plugins with tracebacks on stderr if *verbose*; the reasons of pods name them anyway."""
     logger = logging.getLogger("schedframe")
     handler: logging.Handler = logging.StreamHandler() if verbose else logging.NullHandler()
-    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    handler.setFormatter(LineFormatter())
     propagates = logger.propagate
     logger.addHandler(handler)
     logger.propagate = False

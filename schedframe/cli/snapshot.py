@@ -11,7 +11,7 @@ from ..api.manifest import to_manifest
 from .anonymize import Anonymizer
 from .commands import write_text
 from .live import LiveSource
-from .terminal import emit, note
+from .terminal import emit_document, note
 
 
 def take_snapshot(source: LiveSource, output: str, *, anonymize: bool) -> None:
@@ -21,7 +21,7 @@ def take_snapshot(source: LiveSource, output: str, *, anonymize: bool) -> None:
         manifests = Anonymizer().manifests(manifests)
     text = as_list(manifests)
     if output == "-":
-        emit(text)
+        emit_document(text)
     else:
         write_text(Path(output), text + "\n")
         note(f"{len(manifests)} objects are in {output}")

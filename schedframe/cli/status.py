@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, evolve, field, frozen
 
+from .._visible import visible
 from ..api import Pod
 from ..cluster.kubernetes import KubernetesCluster
 from ..cycle import Scheduler
@@ -111,8 +112,9 @@ class StatusDisplay:
 
 def _table(figures: Figures) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(show_header=False)
     for name, value in figures.fields().items():
-        table.add_row(name, str(value))
+        table.add_row(name, Text(visible(str(value))))  # without markup, which a fault may look like
     return table

@@ -1,21 +1,37 @@
-"""Output for people: colours and progress on a terminal, notes on stderr, tables."""
+"""All output for people: colours and progress on a terminal, notes and errors on stderr, tables.
+
+Whatever is written goes through here, in lines. A line break between lines is the command's; one inside a
+line, like any other control character in it, came with a name or a text of the input and is written as an
+escape. So nothing in the input can act on a terminal or forge a line.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import sys
+import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
+from typing_extensions import override
 
+from .._visible import visible, visible_lines
 from ..errors import InputError
 
 Advance = Callable[[], None]
 
 _EVERY = 50
 """Steps between two updates of a progress bar; an update takes as long as a scheduling cycle."""
+
+
+class Styled(str):
+    """A visible line with the sequences of its colour, which are written as they are."""
+
+    __slots__ = ()
 
 
 def colourful() -> bool:
@@ -25,33 +41,40 @@ def colourful() -> bool:
 
 def heading(text: str) -> str:
     """Return *text* as the heading of a table."""
-    return typer.style(text, bold=True) if colourful() else text
+    return Styled(typer.style(visible(text), bold=True)) if colourful() else text
 
 
 def warning(text: str) -> str:
     """Return *text* in the colour of warnings."""
-    return typer.style(text, fg=typer.colors.YELLOW) if colourful() else text
+    return Styled(typer.style(visible(text), fg=typer.colors.YELLOW)) if colourful() else text
 
 
 def success(text: str) -> str:
     """Return *text* in the colour of success."""
-    return typer.style(text, fg=typer.colors.GREEN) if colourful() else text
+    return Styled(typer.style(visible(text), fg=typer.colors.GREEN)) if colourful() else text
 
 
 def note(text: str) -> None:
     """Write a remark to stderr."""
-    print(f"note: {text}", file=sys.stderr)
+    complain(f"note: {text}")
 
 
 def caution(text: str) -> None:
     """Write a line about something that may be wrong on stderr."""
-    print(f"warning: {text}", file=sys.stderr)
+    complain(f"warning: {text}")
 
 
-def emit(text: str) -> None:
-    """Write *text* to stdout, with a line break at its end. Raises :class:`InputError` if that fails."""
+def complain(*lines: str) -> None:
+    """Write *lines* to stderr."""
+    for line in lines:
+        print(visible(line), file=sys.stderr)
+
+
+def emit(*lines: str) -> None:
+    """Write *lines* to stdout. Raises :class:`InputError` if that fails."""
+    text = "\n".join(line if isinstance(line, Styled) else visible(line) for line in lines)
     try:
-        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
     except BrokenPipeError:
         raise
@@ -64,6 +87,60 @@ def emit(text: str) -> None:
     except UnicodeEncodeError as error:
         problem = f"takes no {text[error.start : error.start + 1]!r}: its encoding is {error.encoding}"
         raise InputError("", problem, "set PYTHONIOENCODING=utf-8", location="<stdout>") from None
+
+
+def emit_document(text: str) -> None:
+    """Write a whole document to stdout, whose line breaks are its own: JSON and YAML have escapes for others.
+
+    Raises :class:`InputError` if that fails.
+    """
+    emit(*text.removesuffix("\n").split("\n"))
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Write warnings of Python, and records of logs that no handler takes, as lines on stderr."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        caution(str(message))
+
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(LineFormatter())
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+class LineFormatter(logging.Formatter):
+    """Formats a record as a line of level and message, and the lines of a traceback."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        error = record.exc_info[1] if record.exc_info else None
+        trace = traceback_lines(error) if error is not None else []
+        return visible_lines([f"{record.levelname} {record.getMessage()}", *trace])
+
+
+def traceback_lines(error: BaseException) -> list[str]:
+    """Return the traceback of *error* in lines. Line breaks in the messages of exceptions are visible."""
+    text = "".join(traceback.format_exception(error))
+    for message in _messages(error):
+        text = text.replace(message, visible(message))
+    return list(map(visible, text.removesuffix("\n").split("\n")))
+
+
+def _messages(error: BaseException) -> Iterator[str]:
+    """Yield the texts of *error* and of those that it came from, as a traceback shows them."""
+    seen: set[int] = set()
+    left: list[BaseException | None] = [error]
+    while left:
+        each = left.pop()
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        for part in traceback.format_exception_only(each):
+            yield part.removesuffix("\n")
+        left += (each.__cause__, each.__context__)
 
 
 @contextmanager
@@ -104,7 +181,7 @@ def columns(
 
     *cut*: on a terminal, cut lines at its width.
     """
-    table = [tuple(head), *map(tuple, rows)]
+    table = [tuple(head), *(tuple(map(visible, row)) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     aligned = frozenset(right)
     pad = [(str.rjust if i in aligned else str.ljust, width) for i, width in enumerate(widths)]

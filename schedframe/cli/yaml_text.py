@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from .._visible import visible_yaml
+
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null"})
-
-_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""Characters that JSON allows in text, and that YAML forbids or reads as a line break."""
 
 
 def yaml_text(data: Any) -> str:
@@ -48,6 +47,6 @@ def _scalar(value: Any) -> str:
         return value
     text = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
-        return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+        return visible_yaml(text)
     # YAML 1.1 wants a point in every number with an exponent
     return text.replace("e", ".0e", 1) if isinstance(value, float) and "." not in text else text

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from attrs import define, evolve, field
 
+from .._visible import visible_yaml
 from ..api.nesting import is_too_deep
 from .errors import ConfigDecodeError, FieldError
 
@@ -123,7 +124,8 @@ def to_yaml(data: Any) -> str:
         return dumper.represent_scalar(f"{_CORE}str", text, style=style)
 
     Dumper.add_representer(str, represent)
-    return yaml.dump(data, Dumper=Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True)
+    text = yaml.dump(data, Dumper=Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True)
+    return visible_yaml(text)
 
 
 @define(eq=False)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import astuple, frozen
 
+from .._visible import visible, visible_lines
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -39,12 +41,12 @@ def text(report: Report) -> str:
     parts = [report.headline, *_listed(report.nodes, "{:>5}  "), *report.remarks]
     if report.preemption:
         parts += [f"preemption takes {report.preemption[0].node}:", *_listed(report.preemption, "{}")]
-    return "\n".join(parts)
+    return visible_lines(parts)
 
 
 def _listed(lines: tuple[Line, ...], total: str) -> list[str]:
     """Return *lines* in columns. *total* is the format of the column of that name."""
-    shown = lines[:SHOWN]
+    shown = [_visible(line) for line in lines[:SHOWN]]
     width = max((len(line.node) for line in shown), default=0)
     verdict_width = max((len(line.verdict) for line in shown), default=0)
     columns = f"  {{:<{width}}}  {{:<{verdict_width}}}  {total}{{}}"
@@ -54,19 +56,27 @@ def _listed(lines: tuple[Line, ...], total: str) -> list[str]:
     return parts
 
 
+def _visible(line: Line) -> Line:
+    return Line(*map(visible, astuple(line)))
+
+
 def table(report: Report) -> Table:
     """Return a rich table; needs the extra ``cli``."""
     from rich.table import Table
+    from rich.text import Text
 
-    result = Table("node", "verdict", "total", "detail", title=report.headline, title_justify="left")
+    def text(line: str) -> Text:  # without markup, which data may look like
+        return Text(visible(line))
+
+    result = Table("node", "verdict", "total", "detail", title=text(report.headline), title_justify="left")
     for line in report.nodes[:SHOWN]:
-        result.add_row(line.node, line.verdict, line.total, line.detail)
+        result.add_row(*map(text, astuple(line)))
     if report.preemption:
         result.add_section()
         for line in report.preemption[:SHOWN]:
-            result.add_row(line.node, f"preemption: {line.verdict}", line.total, line.detail)
+            result.add_row(*map(text, (line.node, f"preemption: {line.verdict}", line.total, line.detail)))
     if report.remarks:
-        result.caption, result.caption_justify = "\n".join(report.remarks), "left"
+        result.caption, result.caption_justify = Text(visible_lines(report.remarks)), "left"
     return result
 
 
@@ -74,8 +84,8 @@ def html(report: Report) -> str:
     """Return HTML tables for notebooks."""
     from html import escape
 
-    parts = [f"<p>{escape(report.headline)}</p>", _html_table("verdict", report.nodes)]
-    parts += [f"<p>{escape(remark)}</p>" for remark in report.remarks]
+    parts = [f"<p>{escape(visible(report.headline))}</p>", _html_table("verdict", report.nodes)]
+    parts += [f"<p>{escape(visible(remark))}</p>" for remark in report.remarks]
     if report.preemption:
         parts.append(_html_table("preemption", report.preemption))
     return "".join(parts)
@@ -87,7 +97,7 @@ def _html_table(verdict: str, lines: tuple[Line, ...]) -> str:
     rows = "".join(
         f"<tr><td>{escape(line.node)}</td><td>{escape(line.verdict)}</td><td>{escape(line.total)}</td>"
         f"<td>{escape(line.detail)}</td></tr>"
-        for line in lines[:SHOWN]
+        for line in map(_visible, lines[:SHOWN])
     )
     head = f"<tr><th>node</th><th>{verdict}</th><th>total</th><th>detail</th></tr>"
     return f"<table>{head}{rows}</table>"

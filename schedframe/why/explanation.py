@@ -11,6 +11,7 @@ from attrs import field, frozen
 from typing_extensions import override
 
 from .._brief import brief_repr
+from .._visible import visible_json
 from ..simulate import Evaluation
 from . import text
 from .change import VerifiedChange
@@ -110,7 +111,7 @@ class Explanation:
 
     def to_json(self) -> str:
         """Return :meth:`to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        return visible_json(json.dumps(self.to_dict(), indent=2, ensure_ascii=False))
 
     @override
     def __str__(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from attrs import frozen
 
 from .._brief import brief_repr
+from .._visible import visible
 from ..api import Pod
 from ..cycle import Scheduler
 from ..cycle.core import Core
@@ -126,7 +127,7 @@ class GroupExplanation:
         return [*lines, f"to run it, {self.change}"] if self.change else lines
 
     def __str__(self) -> str:
-        return "\n  ".join(self.lines())
+        return "\n  ".join(map(visible, self.lines()))
 
 
 def explain_group(scheduler: Scheduler, key: str) -> GroupExplanation:

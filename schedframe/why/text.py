@@ -1,8 +1,10 @@
-"""Sections of lines as text or HTML."""
+"""Sections of lines as text or HTML. Data in a line cannot break it: control characters are visible."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+from .._visible import visible, visible_lines
 
 Section = tuple[str, list[str]]
 """Title and lines. The first section of an explanation has no title and one line."""
@@ -18,7 +20,7 @@ def text(sections: Iterable[Section]) -> str:
         indent = "  " if title else ""
         parts += [f"{title}:"] if title else []
         parts += [f"{indent}{line}" for line in lines]
-    return "\n".join(parts)
+    return visible_lines(parts)
 
 
 def html(sections: Iterable[Section]) -> str:
@@ -28,10 +30,10 @@ def html(sections: Iterable[Section]) -> str:
     parts = []
     for title, lines in sections:
         if not title:
-            parts.append(f"<p><b>{escape(lines[0])}</b></p>")
+            parts.append(f"<p><b>{escape(visible(lines[0]))}</b></p>")
         elif title == SCORE:
-            parts.append(f"<p>{title}</p><pre>{escape(chr(10).join(lines))}</pre>")
+            parts.append(f"<p>{title}</p><pre>{escape(visible_lines(lines))}</pre>")
         else:
-            items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+            items = "".join(f"<li>{escape(visible(line))}</li>" for line in lines)
             parts.append(f"<p>{escape(title)}</p><ul>{items}</ul>")
     return "".join(parts)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from schedframe._visible import visible
+
 from .conftest import Cli
 from .manifests import node, pod, text
 
@@ -100,7 +102,8 @@ def test_an_empty_text_is_no_file(cli: Cli, write: Write, empty: list[str]) -> N
 @pytest.mark.parametrize("name", ["", "n" * 5000, "/no/such\0/file"])
 def test_explaining_a_pod_whose_name_is_none(cli: Cli, write: Write, name: str) -> None:
     file = write("cluster.yaml", text(node("a"), pod("web")))
-    assert refused(cli, "schedule", "--explain", name, file).startswith(f"--explain: no pod is named {name};")
+    line = refused(cli, "schedule", "--explain", name, file)
+    assert line.startswith(f"--explain: no pod is named {visible(name)};")
 
 
 @pytest.mark.parametrize("words", [["-v", "²"], ["--v", "²"], ["--v=²"]])
