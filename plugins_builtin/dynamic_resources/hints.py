@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import define
 
 from schedframe import Action, ClusterEvent, EventRegistration, EventResource, Pod, ResourceClaim
+from schedframe.api import UNREADABLE
 
 from .claims.lookup import ClaimProblem, claims_of
 from .claims.tracker import ClaimTracker
@@ -30,7 +31,8 @@ class ClaimHints:
         )
 
     def claim_changed(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
-        """Queue the pod if a claim was deallocated, or one of its own was added or changed its status.
+        """Queue the pod if a claim was deallocated, or one of its own was added, changed its status, or
+        can be read again.
 
         Never while a claim of the pod does not exist.
         """
@@ -39,7 +41,9 @@ class ClaimHints:
             return False
         if old is not None and old.status.allocation is not None and new.status.allocation is None:
             return True
-        return new.uid in uids and (old is None or old.status != new.status)
+        if new.uid not in uids:
+            return False
+        return old is None or old.status != new.status or UNREADABLE in old.metadata.annotations
 
     def claims_made(self, pod: Pod, old: Pod, new: Pod) -> bool:
         """Queue the pod if all its claims exist now."""

@@ -18,7 +18,7 @@ from schedframe import (
     Status,
     StorageClass,
 )
-from schedframe.api import WAIT_FOR_FIRST_CONSUMER, CompiledNodeSelector
+from schedframe.api import UNREADABLE, WAIT_FOR_FIRST_CONSUMER, CompiledNodeSelector
 
 from .._volumes import SpecVolumes, claim_name, class_of_claim, no_such, ownership_problem
 from .._volumes_in_tree import InTreePlugin, plugin_of, translated_affinity
@@ -128,6 +128,8 @@ class Storage:
                     f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume '
                     f'"{claim.spec.volume_name}"'
                 )
+            if UNREADABLE in claim.metadata.annotations:
+                return f'the present version of persistentvolumeclaim "{name}" cannot be read'
             if claim.metadata.deletion_timestamp is not None:
                 return f'persistentvolumeclaim "{name}" is being deleted'
             if ephemeral and (problem := ownership_problem(pod, claim)):

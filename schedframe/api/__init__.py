@@ -152,6 +152,7 @@ from .manifest import (
     to_manifest,
 )
 from .metadata import (
+    UNREADABLE,
     ClusterObject,
     Condition,
     NamespacedObject,
@@ -329,7 +330,7 @@ __all__ = [
     "NODE_OPERATORS", "NOTHING", "NOT_IN", "NOT_SUPPORTED", "NO_EXECUTE", "NO_SCHEDULE", "PENDING", "PODS",
     "POD_GROUP_INITIALLY_SCHEDULED", "POD_GROUP_SCHEDULED", "POD_RESIZE_PENDING", "POD_SCHEDULED",
     "PREFER_NO_SCHEDULE", "RESTART_ALWAYS", "RUNNING", "SCHEDULE_ANYWAY", "SUCCEEDED", "TAINT_UNSCHEDULABLE",
-    "WAIT_FOR_FIRST_CONSUMER",
+    "UNREADABLE", "WAIT_FOR_FIRST_CONSUMER",
     "AWSElasticBlockStore", "Affinity", "AllocatedDeviceStatus", "AllocationResult", "AnyObject", "AnyPod",
     "AzureDisk", "AzureFile", "BasicSchedulingPolicy", "CELDeviceSelector", "CSIDriver", "CSIDriverSpec",
     "CSINode", "CSINodeDriver", "CSINodeSpec", "CSIPersistentVolume", "CSIStorageCapacity", "CSIVolumeSource",

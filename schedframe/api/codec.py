@@ -10,7 +10,7 @@ from __future__ import annotations
 import marshal
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import NoneType, UnionType
 from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -47,8 +47,22 @@ class _Field(NamedTuple):
     codec: Codec
 
 
+MOST_LEVELS: Final = 512
+"""Levels of a value of any form, such as the parameters of a driver; drivers have a handful."""
+
+
+@attrs.frozen
+class UnreadPart:
+    """Stands in a manifest for a part that cannot be read; no field takes it."""
+
+    problem: str
+    """What it is: ``nesting of more than 576 levels``."""
+
+
 def describe(value: Any) -> str:
     """Return a description of a value for messages: ``5 (a number)``, ``a list``."""
+    if isinstance(value, UnreadPart):
+        return value.problem
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list | tuple):
@@ -116,7 +130,26 @@ def _decode_int_or_text(value: Any) -> int | str:
 
 
 def _decode_anything(value: Any) -> Any:
-    return value
+    """Return *value* if others can work with it: functions that call themselves end at a thousand levels."""
+    level = [value]
+    for _ in range(MOST_LEVELS):
+        level = _inside(level)
+        if not level:
+            return value
+    raise InputError("", f"nesting of more than {MOST_LEVELS} levels", "write it flatter")
+
+
+def _inside(values: Iterable[Any]) -> list[Any]:
+    """Return the items of *values*, each object once: YAML can name one a million times."""
+    found: dict[int, Any] = {}
+    for value in values:
+        if isinstance(value, UnreadPart):
+            raise InputError("", describe(value), "write plain JSON")
+        if isinstance(value, Mapping):
+            found |= {id(each): each for each in value.values()}
+        elif isinstance(value, list | tuple):
+            found |= {id(each): each for each in value}
+    return list(found.values())
 
 
 def list_of(item: Codec) -> Codec:

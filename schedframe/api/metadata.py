@@ -13,6 +13,9 @@ from ._copying import compile_copy, fast_init
 from ._wire import DEFAULT_NAMESPACE, EMPTY, wire
 from .fieldcodecs import LABELS, TIME
 
+UNREADABLE: Final = "schedframe/unreadable"
+"""Annotation of a claim whose present version cannot be read; pods that name it wait. It is never written."""
+
 
 @checked
 @brief_repr

@@ -205,6 +205,10 @@ class RemoteCluster(ClusterPort, Protocol):
         """
         return
 
+    def unreadable(self) -> Mapping[str, int]:
+        """Return by kind how many objects there are whose present version cannot be read. Any thread."""
+        return {}
+
     def get_latest(self, kind: str, key: str) -> Any | None:
         """Return the object as the server has it now, where ``get`` may answer from the watch."""
         ...

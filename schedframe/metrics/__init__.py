@@ -1,4 +1,4 @@
-"""Metrics for Prometheus, named as kube-scheduler names them, and two more. Needs the extra ``metrics``."""
+"""Metrics for Prometheus, named as kube-scheduler names them, and three more. Needs the extra ``metrics``."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class TableStore:
         return self._amounts.names()
 
     def is_absent(self, resource: str) -> bool:
-        """Return whether no node has any of *resource*; always false for cpu, memory, storage and pods. O(1)."""
+        """Return whether no node has any of *resource*; false for cpu, memory, storage and pods. O(1)."""
         return self._amounts.sparse.is_absent(resource)
 
     def allocatable(self, resource: str) -> Column:

@@ -18,6 +18,7 @@ OWN_NAMES = {
     "schedframe_config_last_reload_success",
     "schedframe_stale_view",
     "schedframe_stale_view_held_seconds_total",
+    "schedframe_unreadable_objects",
 }
 """The only metrics that kube-scheduler does not have."""
 SHARED = [metric for metric in METRICS if metric.name not in OWN_NAMES]

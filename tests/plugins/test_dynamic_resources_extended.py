@@ -95,7 +95,7 @@ def test_any_number_of_resources_may_be_backed_or_missing() -> None:
     """More than an integer has bits: the class of the last one counts as that of the first one."""
     names = [f"example.com/r{i:02}" for i in range(70)]
     classes = [device_class(f"c{i:02}", resource=name) for i, name in enumerate(names)]
-    there, rich = {name: "1" for name in names[:-1]}, {name: "1" for name in names}
+    there, rich = dict.fromkeys(names[:-1], "1"), dict.fromkeys(names, "1")
     nodes = [node("n1", **there), node("n2", **rich), node("n3", **there)]
     offered = slice_of("n3", [device("d0")])
     simulation = Simulation([*nodes, *classes, offered])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schedframe import Pod, ResourceClaim
-from schedframe.api import AllocatedDeviceStatus, PodResourceClaim
+from schedframe.api import UNREADABLE, AllocatedDeviceStatus, PodResourceClaim
 from schedframe.api import DeviceRequestAllocationResult as Allocated
 
 from .tracker import ClaimTracker
@@ -28,6 +28,8 @@ def claims_of(pod: Pod, tracker: ClaimTracker) -> Iterator[ResourceClaim]:
         claim = tracker.get(f"{pod.namespace}/{name}")
         if claim is None:
             raise ClaimProblem(f'could not find ResourceClaim "{pod.namespace}/{name}"')
+        if UNREADABLE in claim.metadata.annotations:
+            raise ClaimProblem(f'the present version of resourceclaim "{name}" cannot be read')
         if claim.metadata.deletion_timestamp is not None:
             raise ClaimProblem(f'resourceclaim "{name}" is being deleted')
         if made_for_pod and not _is_controlled_by(claim, pod):

@@ -190,7 +190,7 @@ class Binder:
                 raise BindNotFound(f"{pod.key} is gone") from None
             raise
         attempt.unanswered = 0
-        present: Pod = PODS.one(body)
+        present: Pod = PODS.one(body, in_part=True)
         if pod.uid and present.uid != pod.uid:
             raise BindConflict(f"{pod.key} has uid {present.uid} now, not {pod.uid}")
         there = present.spec.node_name

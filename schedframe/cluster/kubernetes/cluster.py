@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final, Literal, Self, TypedDict, TypeVar, Unpack
 
 from attrs import define, field
@@ -22,6 +22,7 @@ from ...errors import ClusterError
 from ..port import RemoteCluster, Subscription, ViewChange, WatchHandler
 from .binder import BINDS_AT_A_TIME, LATE_BINDS, Binder
 from .client import ApiClient
+from .closed_nodes import ClosedNodes
 from .decoding import Decoder
 from .errors import NOT_FOUND, ApiError
 from .events import EventRecorder, Occurrence, reference_to
@@ -102,6 +103,7 @@ class KubernetesCluster(RemoteCluster):
     _lanes: Lanes = field(init=False)
     _thread: LoopThread = field(factory=LoopThread)
     _reflectors: dict[str, Reflector] = field(factory=dict, init=False)
+    _closed_nodes: ClosedNodes = field(factory=ClosedNodes, init=False)
     _resources: dict[str, Resource] = field(factory=dict, init=False)
     _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
     _syncing: asyncio.Task[None] | None = field(default=None, init=False)
@@ -166,7 +168,7 @@ class KubernetesCluster(RemoteCluster):
         """Return all objects of *kind*: as the watch shows them if it is followed, else from the server."""
         reflector = self._reflectors.get(kind)
         if reflector is not None and reflector.synced.is_set():
-            return [*reflector.objects.values()]
+            return [*reflector.shown.objects.values()]
         return self._run(self._list(kind))
 
     async def _list(self, kind: str) -> Objects:
@@ -241,7 +243,7 @@ class KubernetesCluster(RemoteCluster):
             self._has_streams = await reach(self.client, self.sync_timeout)
         reflectors = [await self._follow(kind) for kind in subscription.kinds]
         for reflector in reflectors:
-            reflector.add_handler(subscription.handler)
+            reflector.shown.add_handler(subscription.handler)
         self.view.report()
         await until_synced(reflectors, self.sync_timeout)
 
@@ -251,7 +253,7 @@ class KubernetesCluster(RemoteCluster):
             cls = self._class_of(kind)
             resource = await persistently(lambda: self._find(cls), self.access, self.sync_timeout)
             reflector = self._reflectors[kind] = Reflector(
-                self.client, resource, self._has_streams, self.view
+                self.client, resource, self._has_streams, self.view, self._closed_nodes
             )
             task = self.loop.create_task(reflector.run())
             self._tasks.add(task)
@@ -263,15 +265,19 @@ class KubernetesCluster(RemoteCluster):
         def leave() -> None:
             for kind in subscription.kinds:
                 if kind in self._reflectors:
-                    self._reflectors[kind].remove_handler(subscription.handler)
+                    self._reflectors[kind].shown.remove_handler(subscription.handler)
 
         if not self._closed:
             self.loop.call_soon_threadsafe(leave)
 
     def summary(self) -> str:
         """Return how many objects of each kind the watches show: ``5000 nodes, 12 pods, …``."""
-        counts = ((len(each.objects), each.resource.plural) for each in self._reflectors.values())
+        counts = ((len(each.shown.objects), each.resource.plural) for each in self._reflectors.values())
         return ", ".join(f"{count} {plural}" for count, plural in counts if count)
+
+    def unreadable(self) -> Mapping[str, int]:
+        """See :class:`RemoteCluster`."""
+        return {kind: len(each.shown.unreadable) for kind, each in list(self._reflectors.items())}
 
     # ---- writing -----------------------------------------------------------------------------------------
 
@@ -380,7 +386,7 @@ class KubernetesCluster(RemoteCluster):
 
     def _lookup(self, kind: str, key: str) -> Any | None:
         reflector = self._reflectors.get(kind)
-        return None if reflector is None else reflector.objects.get(key)
+        return None if reflector is None else reflector.shown.objects.get(key)
 
     def _class_of(self, kind: str) -> type[ClusterObject]:
         for cls in self.kinds:

@@ -3,6 +3,9 @@
 msgspec skips all other fields (managedFields, env, probes, …) without making Python objects of them. What
 then is equal in many objects, such as the spec of the pods of one workload, becomes one object
 (:mod:`schedframe.api.codec`).
+
+No object ends the reading of others: what the decoder in C refuses is read once more without recursion
+(:mod:`.json_scan`), and what cannot be read then becomes an :class:`.Unreadable`.
 """
 
 from __future__ import annotations
@@ -16,11 +19,14 @@ from typing import Any, Final, NamedTuple, TypedDict, Union, get_args, get_origi
 import attrs
 import msgspec
 
+from ..._brief import shortened
 from ...api import ClusterObject
 from ...api._wire import WIRE, Wire
 from ...api.codec import decoder
 from ...api.quantity import Quantity
-from ...errors import ClusterError, InputError
+from ...errors import ClusterError
+from . import json_scan
+from .unreadable import Marked, Unreadable, marked, read_in_part
 
 logger = logging.getLogger("schedframe.kubernetes")
 
@@ -42,6 +48,9 @@ ERROR: Final = "ERROR"
 LISTED: Final = "LISTED"
 """Type of the bookmark that ends the initial events of a streaming list."""
 
+UNREADABLE: Final = "UNREADABLE"
+"""Type of an event with an :class:`.Unreadable`, whatever happened to the object."""
+
 _END_OF_LIST: Final = "k8s.io/initial-events-end"
 """Annotation of that bookmark."""
 
@@ -53,6 +62,7 @@ class Page(NamedTuple):
     version: str
     more: str
     """Token of the next page, empty at the end."""
+    unreadable: list[Unreadable]
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):
@@ -68,25 +78,6 @@ class _Problem(msgspec.Struct):
 class _Head(msgspec.Struct):
     type: str
     object: msgspec.Raw
-
-
-class _ObjectMeta(msgspec.Struct, rename="camel"):
-    name: str = ""
-    namespace: str = ""
-    resource_version: str = ""
-    annotations: dict[str, str] | None = None
-
-
-class Marked(msgspec.Struct):
-    """An object of which only the metadata was read."""
-
-    metadata: _ObjectMeta
-
-    @property
-    def key(self) -> str:
-        """The same as of the whole object: ``namespace/name``, or the name."""
-        metadata = self.metadata
-        return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
 
 class _RawList(msgspec.Struct):
@@ -113,6 +104,7 @@ class Decoder:
         shape = _shape(described)
         self._kind, self._version = cls.KIND, version
         self._value = decoder(cls)
+        self._shape = shape
         self._object: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
         listed = msgspec.defstruct("Listed", [("metadata", _ListMeta), ("items", list[shape] | None, None)])  # type: ignore[valid-type]  # shape is a type made at run time
         self._list: msgspec.json.Decoder[Any] = msgspec.json.Decoder(listed)
@@ -121,96 +113,176 @@ class Decoder:
         self._unreadable: set[str] = set()
         """Keys of objects whose last state could not be read; each is logged once."""
 
-    def one(self, body: bytes | msgspec.Raw) -> Any:
-        """Return one object. Raises :class:`ClusterError` for what is none."""
+    def one(self, body: bytes | msgspec.Raw, *, in_part: bool = False) -> Any:
+        """Return one object. Raises :class:`ClusterError` for what is none, or cannot be read.
+
+        *in_part*: return what can be read of it.
+        """
         try:
             return self._make(self._object.decode(body))
-        except msgspec.MsgspecError as error:
-            raise ClusterError(f"the API server sent a {self._kind} that cannot be read: {error}") from None
+        except Exception as error:  # noqa: BLE001 - RecursionError, UnicodeDecodeError, what a class raises
+            read = self._read_again(body, error)
+        if not isinstance(read, Unreadable):
+            return read
+        if in_part and read.part is not None:
+            return read.part
+        raise ClusterError(f"the API server sent a {self._kind} that cannot be read: {read.problem}")
 
     def page(self, body: bytes) -> Page:
-        """Return the objects of a list; those that cannot be read are logged and left out."""
+        """Return the objects of a list; those that cannot be read are logged, and apart from the others."""
         try:
-            try:
-                read = self._list.decode(body)
-            except msgspec.ValidationError:  # one object of an unexpected form must not hide all others
-                return self._page_of_each(body)
-        except msgspec.MsgspecError as error:
-            raise ClusterError(
-                f"the API server sent a list of {self._kind} that cannot be read: {error}"
-            ) from None
-        objects = []
+            read = self._list.decode(body)
+        except Exception:  # noqa: BLE001 - one object of an unexpected form must not hide all others
+            return self._page_of_each(body)
+        objects, unreadable = [], []
         for manifest in read.items or ():
             try:
                 objects.append(self._make(manifest))
-            except ClusterError as error:
-                metadata = manifest.get("metadata") or {}
-                name, namespace = str(metadata.get("name")), str(metadata.get("namespace") or "")
-                self._skip(Marked(_ObjectMeta(name, namespace)), error)
-        return Page(objects, read.metadata.resource_version, read.metadata.continue_)
+            except Exception as error:  # noqa: BLE001 - as in one()
+                unreadable.append(self._in_part(manifest, error))
+        return self._page(objects, unreadable, read.metadata)
 
     def _page_of_each(self, body: bytes) -> Page:
         """Return the same as :meth:`page`, decoding each object by itself."""
-        read = msgspec.json.decode(body, type=_RawList)
-        made = [self._one_or_skip(each) for each in read.items or ()]
-        objects = [obj for obj in made if not isinstance(obj, Marked)]
-        return Page(objects, read.metadata.resource_version, read.metadata.continue_)
+        metadata, raw = self._split_list(body)
+        objects, unreadable = list[Any](), list[Any]()
+        for each in raw:
+            try:
+                found = self._read(each)
+            except ClusterError as error:
+                logger.warning("an item of a list of %s is left out: %s", self._kind, error)
+                continue
+            (unreadable if isinstance(found, Unreadable) else objects).append(found)
+        return self._page(objects, unreadable, metadata)
+
+    def _page(self, objects: list[Any], read_in_part: list[Any], metadata: _ListMeta) -> Page:
+        unreadable = []
+        for each in read_in_part:
+            if isinstance(each, Unreadable):
+                self._log(each)
+                unreadable.append(each)
+            else:
+                objects.append(each)
+        if self._unreadable:
+            self._unreadable.difference_update([obj.key for obj in objects])
+        return Page(objects, metadata.resource_version, metadata.continue_, unreadable)
+
+    def _split_list(self, body: bytes) -> tuple[_ListMeta, list[Any]]:
+        """Return the metadata and the JSON of each item. Raises :class:`ClusterError` for what is no list."""
+        try:
+            read = msgspec.json.decode(body, type=_RawList)
+            return read.metadata, read.items or []
+        except Exception:  # noqa: BLE001 - an item is too deep for the decoder in C
+            try:
+                parts = dict(json_scan.members(body))
+                metadata = msgspec.json.decode(parts.get("metadata", b""), type=_ListMeta)
+                items = parts.get("items", b"null")
+                return metadata, [] if items == b"null" else [each.value for each in json_scan.members(items)]
+            except ValueError as error:
+                raise ClusterError(
+                    f"the API server sent a list of {self._kind} that cannot be read: {error}"
+                ) from None
 
     def event(self, line: bytes) -> tuple[str, Any]:
         """Return type and object of a watch event; of a bookmark the resource version instead.
 
         Of an object that was deleted only the metadata is read (:class:`Marked`). An object that cannot be
-        read is logged and counts as a bookmark, so the last state that could be read stays. Raises
+        read is logged, and comes as :class:`Unreadable` with the type :data:`UNREADABLE`. Raises
         :class:`WatchFailure` for an event of the type ERROR, :class:`ClusterError` for half a line.
         """
-        try:
-            head = self._head.decode(line)
-            if head.type == DELETED:
-                return DELETED, self._marked.decode(head.object)
-            if head.type == BOOKMARK:
-                metadata = self._marked.decode(head.object).metadata
-                type = LISTED if _END_OF_LIST in (metadata.annotations or ()) else BOOKMARK
-                return type, metadata.resource_version
-            if head.type == ERROR:
-                problem = msgspec.json.decode(head.object, type=_Problem)
-                raise WatchFailure(problem.code, problem.message)
-            obj = self._one_or_skip(head.object)
-        except msgspec.MsgspecError as error:
-            raise ClusterError(f"a watch event of {self._kind} cannot be read: {error}") from None
-        if isinstance(obj, Marked):
-            return BOOKMARK, obj.metadata.resource_version
-        return head.type, obj
-
-    def _one_or_skip(self, raw: msgspec.Raw) -> Any:
-        """Return the value, or :class:`Marked` if only the metadata can be read."""
-        try:
-            obj = self._make(self._object.decode(raw))
-        except (msgspec.ValidationError, ClusterError) as error:
-            marked = self._marked.decode(raw)
-            self._skip(marked, error)
-            return marked
+        type, raw = self._head_of(line)
+        if type == DELETED:
+            gone = self._marked_of(raw)
+            self._unreadable.discard(gone.key)
+            return DELETED, gone
+        if type == BOOKMARK:
+            metadata = self._marked_of(raw).metadata
+            type = LISTED if _END_OF_LIST in (metadata.annotations or ()) else BOOKMARK
+            return type, metadata.resource_version
+        if type == ERROR:
+            raise _failure_of(raw)
+        obj = self._read(raw)
+        if isinstance(obj, Unreadable):
+            self._log(obj)
+            return (UNREADABLE, obj) if obj.metadata.name else (BOOKMARK, obj.metadata.resource_version)
         if self._unreadable:
             self._unreadable.discard(obj.key)
-        return obj
+        return type, obj
 
-    def _skip(self, marked: Marked, error: Exception) -> None:
-        """Log that an object is left out: it must not stop all others."""
-        if marked.key not in self._unreadable:
-            self._unreadable.add(marked.key)
-            logger.error("%s %s is left out: %s", self._kind, marked.key, error)
+    def _head_of(self, line: bytes) -> tuple[str, Any]:
+        """Return the type of an event and the JSON of its object."""
+        try:
+            head = self._head.decode(line)
+            return head.type, head.object
+        except Exception:  # noqa: BLE001 - the object is skipped here, and may be too deep for that
+            try:
+                parts = dict(json_scan.members(line))
+                return json_scan.read(parts["type"]), parts["object"]
+            except (ValueError, KeyError) as error:
+                raise ClusterError(f"a watch event of {self._kind} cannot be read: {error}") from None
+
+    def _marked_of(self, raw: bytes | msgspec.Raw) -> Marked:
+        try:
+            return self._marked.decode(raw)
+        except Exception:  # noqa: BLE001 - as in one()
+            return marked(self._scanned(raw))
+
+    def _read(self, raw: bytes | msgspec.Raw) -> Any:
+        """Return the value, or :class:`Unreadable`."""
+        try:
+            return self._make(self._object.decode(raw))
+        except Exception as error:  # noqa: BLE001 - as in one()
+            return self._read_again(raw, error)
+
+    def _read_again(self, raw: bytes | msgspec.Raw, error: Exception) -> Any:
+        """Return the value or :class:`Unreadable`, from what the decoder in C refused."""
+        manifest = self._scanned(raw)
+        if not isinstance(manifest, dict):
+            raise ClusterError(f"the API server sent a {self._kind} that is no object") from None
+        try:
+            manifest = msgspec.convert(manifest, self._shape)  # without the fields that are not read
+        except Exception as mistake:  # noqa: BLE001 - then its mistake is looked for field by field
+            logger.debug("%s: %s", self._kind, mistake)
+        return self._in_part(manifest, error)
+
+    def _scanned(self, raw: bytes | msgspec.Raw) -> Any:
+        try:
+            return json_scan.read(bytes(raw))
+        except json_scan.JsonError as error:
+            raise ClusterError(f"the API server sent a {self._kind} that cannot be read: {error}") from None
+
+    def _in_part(self, manifest: dict[str, Any], error: Exception) -> Any:
+        return read_in_part(self._kind, self._make, manifest, error)
+
+    def _log(self, left: Unreadable) -> None:
+        """Log once that an object is left out."""
+        if left.key not in self._unreadable:
+            self._unreadable.add(left.key)
+            key = shortened(left.key)
+            logger.warning("%s %s is left out: it cannot be read: %s", self._kind, key, left.problem)
 
     def _make(self, manifest: dict[str, Any]) -> Any:
-        annotations = (manifest.get("metadata") or {}).get("annotations")
-        if annotations:
-            annotations.pop(LAST_APPLIED, None)
+        metadata = manifest.get("metadata")
+        if type(metadata) is dict:
+            annotations = metadata.get("annotations")
+            if annotations and type(annotations) is dict:
+                annotations.pop(LAST_APPLIED, None)
         if self._kind == "Pod":
-            _drop_plain_volumes(manifest.get("spec") or {})
+            spec = manifest.get("spec")
+            if type(spec) is dict:
+                _drop_plain_volumes(spec)
         if self._version:
             manifest["apiVersion"] = self._version
-        try:
-            return self._value(manifest)
-        except InputError as error:
-            raise ClusterError(f"the API server sent a {self._kind} that cannot be read: {error}") from error
+        return self._value(manifest)
+
+
+def _failure_of(raw: bytes | msgspec.Raw) -> WatchFailure:
+    """Return the error that the server ended a watch with."""
+    try:
+        problem = msgspec.json.decode(raw, type=_Problem)
+    except msgspec.MsgspecError as error:
+        return WatchFailure(0, f"an error that cannot be read: {error}")
+    return WatchFailure(problem.code, problem.message)
 
 
 def _drop_plain_volumes(spec: dict[str, Any]) -> None:
@@ -218,8 +290,14 @@ def _drop_plain_volumes(spec: dict[str, Any]) -> None:
 
     The name of the token's volume is random, so with it no two pods of a workload have equal specs.
     """
-    if volumes := spec.get("volumes"):
-        spec["volumes"] = [volume for volume in volumes if len(volume) > 1]
+    volumes = spec.get("volumes")
+    if volumes and type(volumes) is list:
+        # Null is an entry without a field, as Go reads it.
+        spec["volumes"] = [each for each in volumes if each is not None and _says_more(each)]
+
+
+def _says_more(volume: Any) -> bool:
+    return type(volume) is not dict or len(volume) > 1
 
 
 @cache

@@ -12,6 +12,7 @@ from .client import ApiClient
 from .decoding import BOOKMARK, DELETED, LISTED, Decoder
 from .errors import GONE, ApiError, NoAnswer
 from .resources import Resource
+from .unreadable import Unreadable, stand_in
 from .view import View
 
 logger = logging.getLogger("schedframe.kubernetes")
@@ -48,7 +49,8 @@ class Lister:
     async def read(self) -> list[Any]:
         """Return all objects once, without following them."""
         objects, _ = await self.read_all()
-        return [*objects.values()]
+        read = (stand_in(obj, None) if isinstance(obj, Unreadable) else obj for obj in objects.values())
+        return [obj for obj in read if obj is not None]
 
     async def read_all(self) -> tuple[dict[str, Any], str]:
         """Return all objects by key, and their resource version: by a stream where the server offers one."""
@@ -99,7 +101,7 @@ class Lister:
             path = self.path(f"limit={limit}{following}")
             seconds = self.deadline(LIST_SECONDS if limit else LIST_SECONDS_WHOLE)
             page = self.decoder.page(await self.client.request("GET", path, seconds=seconds))
-            for obj in page.objects:
+            for obj in (*page.objects, *page.unreadable):
                 objects[obj.key] = obj
             more = page.more
             if not more:

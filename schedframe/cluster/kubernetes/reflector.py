@@ -20,15 +20,16 @@ from typing import Any, Final
 from attrs import define, field
 
 from ...errors import ClusterError
-from ..port import EventType, WatchEvent, WatchHandler
 from .backoff import Backoff
 from .client import ApiClient
+from .closed_nodes import ClosedNodes
 from .decoding import BOOKMARK, DELETED, WatchFailure
 from .errors import FORBIDDEN, GONE, NOT_FOUND, UNAUTHORIZED, ApiError, NoAnswer, SyncError
 from .listing import WATCH_SECONDS, Lister
 from .loop_time import loop_time
 from .resources import Resource
 from .rights import rule
+from .shown_objects import ShownObjects
 from .view import View
 
 logger = logging.getLogger("schedframe.kubernetes")
@@ -63,8 +64,10 @@ class Reflector:
     """Whether to ask for lists as streams, unless the server refuses that."""
     view: View = field(factory=View, repr=False)
     """What gets to know when the kind is stale."""
-    objects: dict[str, Any] = field(factory=dict, init=False, repr=False)
-    """By key, as of the last event."""
+    closed: ClosedNodes = field(factory=ClosedNodes, repr=False)
+    """Shared by the reflectors of a cluster."""
+    shown: ShownObjects = field(init=False, repr=False)
+    """What watchers see."""
     synced: asyncio.Event = field(factory=asyncio.Event, init=False)
     """Set once the first list is complete."""
     failure: ClusterError | None = field(default=None, init=False)
@@ -75,9 +78,6 @@ class Reflector:
     """Number of watches that were opened."""
     lister: Lister = field(init=False, repr=False)
     """Reads all objects at once."""
-    on_change: Callable[[Any], None] | None = field(default=None, init=False)
-    """Called with each new state of an object, before the handlers."""
-    _handlers: list[WatchHandler] = field(factory=list, init=False)
     _version: str = field(default="", init=False)
     """Where to resume the watch."""
     _must_list: bool = field(default=True, init=False)
@@ -97,17 +97,8 @@ class Reflector:
     """While no watch is open: makes the kind stale. While one is resumed: makes it current."""
 
     def __attrs_post_init__(self) -> None:
+        self.shown = ShownObjects(self.resource.kind, self.closed)
         self.lister = Lister(self.client, self.resource, self.view, self.can_stream)
-
-    def add_handler(self, handler: WatchHandler) -> None:
-        """Call *handler* with an ``ADDED`` for each object that is known, then with every change."""
-        for obj in list(self.objects.values()):
-            handler(WatchEvent("ADDED", self.resource.kind, None, obj))
-        self._handlers.append(handler)
-
-    def remove_handler(self, handler: WatchHandler) -> None:
-        """Call it no more."""
-        self._handlers = [other for other in self._handlers if other is not handler]
 
     async def run(self) -> None:
         """List and watch until cancelled. Failures are retried, and logged when they begin."""
@@ -211,7 +202,7 @@ class Reflector:
     async def _list(self) -> None:
         """Read all pages, then deliver what differs from what is known."""
         objects, version = await self.lister.read_all()
-        self._replace(objects)
+        self.shown.replace(objects)
         self._version, self._must_list = version, False
         self.lists += 1
         self._well()
@@ -220,12 +211,6 @@ class Reflector:
         self._ended_at = loop_time()
         self._current()
         self._expect_watch()
-
-    def _replace(self, objects: dict[str, Any]) -> None:
-        for key in [key for key in self.objects if key not in objects]:
-            self._emit("DELETED", self.objects.pop(key), None, stale=True)
-        for obj in objects.values():
-            self._put(obj)
 
     def _well(self) -> None:
         if self.failure is not None:
@@ -341,34 +326,16 @@ class Reflector:
 
     def _take(self, type: str, obj: Any) -> None:
         if type == BOOKMARK:
-            self._version = obj
+            self._version = obj or self._version
             return
-        version, known = obj.metadata.resource_version, self.objects.get(obj.key)
+        version, known = obj.metadata.resource_version, self.shown.objects.get(obj.key)
         if known is not None and _is_lower(version, known.metadata.resource_version):
             return  # an old event that comes again, as from a proxy or a server that lags behind
-        self._version = version
-        if type != DELETED:
-            self._put(obj)
-            return
-        old = self.objects.pop(obj.key, None)
-        if old is not None:
-            self._emit("DELETED", old, None)
-
-    def _put(self, obj: Any) -> None:
-        key = obj.key
-        old = self.objects.get(key)
-        self.objects[key] = obj
-        if old is None:
-            self._emit("ADDED", None, obj)
-        elif old.metadata.resource_version != obj.metadata.resource_version or old.uid != obj.uid:
-            self._emit("MODIFIED", old, obj)
-
-    def _emit(self, type: EventType, old: Any, new: Any, *, stale: bool = False) -> None:
-        event = WatchEvent(type, self.resource.kind, old, new, stale)
-        if self.on_change is not None:
-            self.on_change(event)
-        for handler in self._handlers:
-            handler(event)
+        self._version = version or self._version
+        if type == DELETED:
+            self.shown.remove(obj.key)
+        else:
+            self.shown.put(obj)
 
 
 async def until_synced(reflectors: Iterable[Reflector], seconds: float) -> None:

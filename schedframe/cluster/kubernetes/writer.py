@@ -76,7 +76,7 @@ class Writer:
     async def _has_node(self, pod: Pod) -> bool:
         """Return whether the server has that very pod on a node."""
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
-        present: Pod = PODS.one(await self._send("GET", path, None))
+        present: Pod = PODS.one(await self._send("GET", path, None), in_part=True)
         return present.uid == pod.uid and bool(present.spec.node_name)
 
     async def evict(self, pod: Pod, condition: PodCondition | None) -> None:

@@ -192,8 +192,14 @@ HELD_SECONDS = Metric(
     MetricKind.COUNTER,
     "Seconds for which no pod was decided because the view of the cluster was stale.",
 )
+UNREADABLE = Metric(
+    "schedframe_unreadable_objects",
+    MetricKind.GAUGE,
+    "Objects of a real cluster whose present version cannot be read; each is named once in the log.",
+    ("kind",),
+)
 
-OWN: Final = (RELOADS, LAST_RELOAD, STALE_VIEW, HELD_SECONDS)
+OWN: Final = (RELOADS, LAST_RELOAD, STALE_VIEW, HELD_SECONDS, UNREADABLE)
 """Metrics that kube-scheduler does not have."""
 METRICS: Final[tuple[Metric, ...]] = tuple(each for each in list(vars().values()) if isinstance(each, Metric))
 """All of them, in the order of this file."""

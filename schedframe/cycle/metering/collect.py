@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ...cluster import RemoteCluster
 from ...queue import Pool, glance
 from ..core import Core
 from ..latency import Distribution, Histogram
@@ -110,6 +111,8 @@ def _gauges(core: Core) -> Iterator[tuple[Metric, _Samples]]:
     under_way = max(0, len(core.binding) - len(core.waiting) - len(core.paused))
     writes = {"pod_binding": under_way, "pod_status_patch": len(core.writes)}
     yield catalogue.PENDING_WRITES, {(what,): size for what, size in writes.items()}
+    if isinstance(core.cluster, RemoteCluster):
+        yield catalogue.UNREADABLE, {(kind,): count for kind, count in core.cluster.unreadable().items()}
 
 
 def _distributions(histograms: Mapping[Any, Histogram]) -> _Samples:

@@ -305,8 +305,8 @@ class DrivenWorld:
         pods = [pod for pod in self.values("Pod", Pod) if pod.status.phase not in ENDED]
         nodes = self.values("Node", Node)
         shown = self.cluster._reflectors
-        assert shown["Pod"].objects == {pod.key: pod for pod in pods}
-        assert shown["Node"].objects == {node.key: node for node in nodes}
+        assert shown["Pod"].shown.objects == {pod.key: pod for pod in pods}
+        assert shown["Node"].shown.objects == {node.key: node for node in nodes}
         assert not compare(core.cache, nodes, pods)
         assert core.pending == {pod.key: pod for pod in pods if not pod.spec.node_name}
         assert not {state.pod.uid for state in core.cache.pods() if state.assumed} - set(core.binding)

@@ -106,7 +106,9 @@ def test_an_object_of_another_form_is_left_out(caplog: pytest.LogCaptureFixture)
     assert [obj.name for obj in page.objects] == ["a", "b"]
     assert (page.version, page.more) == ("9", "token")
     event = json.dumps({"type": "MODIFIED", "object": bad}).encode()
-    assert decoder.event(event) == ("BOOKMARK", "7")
+    type, left = decoder.event(event)
+    assert (type, left.key, left.metadata.resource_version) == ("UNREADABLE", "shop/bad", "7")
+    assert [each.key for each in page.unreadable] == ["shop/bad"]
     assert caplog.text.count("Pod shop/bad is left out") == 1
 
 

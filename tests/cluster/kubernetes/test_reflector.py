@@ -51,7 +51,7 @@ def followed(
     async def follow() -> Reflector:
         reflector = Reflector(client, resource, can_stream)  # type: ignore[arg-type]  # it stands in
         reflector._backoff.first = 0.001
-        reflector.add_handler(take)
+        reflector.shown.add_handler(take)
         task = asyncio.create_task(reflector.run())
         while client.methods().count("WATCH") < watches:
             await asyncio.sleep(0.001)
@@ -81,7 +81,7 @@ def test_pages_then_changes() -> None:
         ("ADDED", "", "uid-c@12", False),
         ("DELETED", "uid-b@2", "", False),
     ]
-    assert sorted(reflector.objects) == ["default/a", "default/c"]
+    assert sorted(reflector.shown.objects) == ["default/a", "default/c"]
     assert "continue=token/1" in client.sent[1].path
     assert "resourceVersion=10&" in client.sent[2].path
     assert all("fieldSelector=status.phase%21%3DSucceeded" in each.path for each in client.sent)
@@ -175,7 +175,7 @@ def test_a_later_watcher_gets_the_present_state() -> None:
     client = ScriptedClient([listed("10", pod("a"))])
     _, reflector = followed(client, watches=1)
     late: list[WatchEvent] = []
-    reflector.add_handler(late.append)
+    reflector.shown.add_handler(late.append)
     assert [(each.type, each.new.name) for each in late] == [("ADDED", "a")]
 
 
@@ -241,7 +241,7 @@ def test_what_cannot_be_read_any_more_goes_when_it_is_deleted() -> None:
     client = ScriptedClient([listed("10", pod("a"))], [[[event("MODIFIED", bad), event("DELETED", bad)]]])
     events, reflector = followed(client, watches=1)
     assert [each[0] for each in events] == ["ADDED", "DELETED"]
-    assert reflector.objects == {}
+    assert reflector.shown.objects == {}
 
 
 def test_a_fault_does_not_end_a_reflector(
