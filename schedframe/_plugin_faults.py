@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import lru_cache
+from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 from attrs.exceptions import FrozenInstanceError
@@ -71,12 +72,24 @@ def place_of(error: BaseException) -> Place | None:
             own = trace
         elif origin and package in (None, origin):
             package, installed = origin, trace
-        trace = trace.tb_next
+        trace = trace.tb_next if not _was_raised_before(trace) else None
     found = own or installed
     if found is None:
         return None
     code = found.tb_frame.f_code
     return Place(code.co_filename, found.tb_lineno, code.co_name)
+
+
+def _was_raised_before(trace: TracebackType) -> bool:
+    """Return whether the frames after this one are of an earlier time that the same exception was raised.
+
+    Python puts the new frames before them. They begin where this library caught it, which was not called
+    from here; those of another thread, as of a future, do not.
+    """
+    after = trace.tb_next
+    if after is None or not _is_below(after.tb_frame.f_code.co_filename, _HERE):
+        return False
+    return after.tb_frame.f_back not in (None, trace.tb_frame)
 
 
 @lru_cache(maxsize=1024)

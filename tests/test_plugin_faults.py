@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from plugins_builtin.node_name import NodeName
-from schedframe import NotFound, Status, parse_quantity
+from schedframe import NotFound, Status, evaluate, hookimpl, parse_quantity
 from schedframe._plugin_faults import fault_text, place_of
 from schedframe.errors import PluginError
+from schedframe.testing import node, pod
 
 
 def raised(function: Callable[[], Any]) -> BaseException:
@@ -111,6 +114,47 @@ def test_a_plugin_that_is_installed() -> None:
     place = place_of(errors[0])
     assert place is not None
     assert (place.file.endswith("site-packages/author/plugin.py"), place.line) == (True, 3)
+
+
+def test_an_exception_that_was_raised_before() -> None:
+    """Python keeps the frames of the first time behind those of the second."""
+    error = LookupError("shared")
+
+    def first(self: Any, pod: Any) -> None:
+        raise error
+
+    def second(self: Any, pod: Any) -> None:
+        raise error
+
+    places = []
+    for function in (first, second, first):
+        plugin = type("P", (), {"filter": hookimpl(function)})
+        evaluation = evaluate([node("n")], pod("p"), plugins=[plugin])
+        places.append(str(evaluation).rpartition(" in ")[2].partition(")")[0])
+    assert places == ["first", "second", "first"]
+
+
+def test_a_future_of_another_thread() -> None:
+    def waits() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(looks_up).result()
+
+    place = place_of(raised(waits))
+    assert place is not None
+    assert place.function == "looks_up"
+
+
+def test_a_coroutine() -> None:
+    async def inner() -> None:
+        await asyncio.sleep(0)
+        looks_up()
+
+    async def outer() -> None:
+        await asyncio.create_task(inner())
+
+    place = place_of(raised(lambda: asyncio.run(outer())))
+    assert place is not None
+    assert place.function == "looks_up"
 
 
 def test_a_working_directory_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,5 +70,6 @@ def test_a_hint_that_fails_is_queue(error: BaseException) -> None:
     answer = queueing_hint("Mute", pod("p"), "Node/Add", None, node("n"), plugins=[mute(error)])
     assert isinstance(answer, HintAnswer)
     assert answer.hint == "Queue"
+    assert answer.error is not None
     assert answer.error.startswith(f"{type(error).__name__}: no idea (")
     assert answer.error.endswith(" in hint)")

@@ -234,7 +234,8 @@ def test_a_fault_that_is_met_is_that_of_the_first_node_by_name(first: str) -> No
     decision = world.scheduler.schedule_one()
     assert decision is not None
     assert decision.error is not None
-    assert decision.error.message == f'running "Failing" filter plugin: nothing is known of {first}'
+    text = f'running "Failing" filter plugin: LookupError: nothing is known of {first} (pod default/p, '
+    assert decision.error.message.startswith(f"{text}node {first}, ")
 
 
 @pytest.mark.parametrize("verify", [0.0, 1.0])
