@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from attrs import define, field
@@ -14,7 +14,7 @@ from ..config import EffectiveConfig
 from ..cycle import Decision
 from ..cycle.search.search import Search
 from ..errors import InputError
-from ..framework import Framework, Registry
+from ..framework import Framework, Registry, Status
 from ..simulate import Evaluation, Placement, Simulation
 from .outcome import Fate, Outcome, usage_of
 from .proposals import proposals_for
@@ -46,6 +46,8 @@ class Notes:
             self.faults[uid] = decision.error.plugin
         if decision.diagnosis is None:
             self.reasons.pop(uid, None)
+            if decision.error is not None and (alike := _alike(decision.error)):
+                self.reasons[uid] = alike
             return
         status = decision.diagnosis.pre_filter_status
         counted = status.reasons if status is not None else decision.diagnosis.reasons()
@@ -58,6 +60,12 @@ class Notes:
         if placement.node_name is None:
             reasons = self.reasons.get(pod.uid) or (placement.message,)
         return Fate(pod, placement.node_name, placement.message, reasons, self.attempts[pod.uid])
+
+
+def _alike(error: Status) -> tuple[str, ...]:
+    """Return the reasons that pods have in common which fail likewise; none without an exception."""
+    found = (error.details or {}).values()
+    return tuple(data["alike"] for data in found if isinstance(data, Mapping) and "alike" in data)
 
 
 class ExplainingSearch(Search):

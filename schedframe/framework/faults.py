@@ -49,7 +49,8 @@ def from_exception(
     data = {"exception": type(error).__name__, "message": message_of(error), "point": point}
     data |= {kind: name for kind, name in subjects.items() if name}
     place = place_of(error)
-    return _worded(plugin, point, fault_text(error, about), error, data | (place._asdict() if place else {}))
+    data |= {"alike": _reason(plugin, point, fault_text(error))} | (place._asdict() if place else {})
+    return _worded(plugin, point, fault_text(error, about), error, data)
 
 
 def from_status(plugin: str, point: str, status: Status) -> Status:
@@ -118,10 +119,14 @@ def read_registrations(plugin: str, answer: Any) -> tuple[EventRegistration, ...
 def _worded(
     plugin: str, point: str, text: str, error: BaseException | None, data: Mapping[str, Any] | None = None
 ) -> Status:
+    reason = _reason(plugin, point, text)
+    details = None if data is None else {reason: data}
+    return Status(Code.ERROR, (reason,), plugin, error, details=details)
+
+
+def _reason(plugin: str, point: str, text: str) -> str:
     wording = _WORDING.get(point)
     if wording is None:
         title = "".join(word.capitalize() for word in point.split("_"))
         wording = f'running {title} plugin "{{}}": {{}}'
-    reason = wording.format(plugin, text)
-    details = None if data is None else {reason: data}
-    return Status(Code.ERROR, (reason,), plugin, error, details=details)
+    return wording.format(plugin, text)

@@ -87,7 +87,8 @@ class Status:
     Set by the per-node ``filter`` and read by explanations. Statuses that differ in their details alone are
     counted as one, so the details of a search are those of one of the nodes. For an exception of a plugin
     they are its ``exception`` (the type), ``message``, ``point``, ``pod`` and ``node``, and the ``file``,
-    ``line`` and ``function`` of the author's code, as far as they are known.
+    ``line`` and ``function`` of the author's code, as far as they are known; ``alike`` is the reason without
+    pod and node, which is the same for all.
     """
     _checked: bool = field(default=False, init=False, eq=False, repr=False)
     _named: Status | None = field(default=None, init=False, eq=False, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -130,9 +131,27 @@ def test_a_plugin_that_fails_is_named_with_the_way_to_its_traceback(
     result = cli("schedule", file, *options)
     assert result.code == 1
     assert "note: plugins failed: broken_plugin_aft:Broken; -v shows the tracebacks" in result.err
+    where = "RuntimeError: out of order (pod default/p, node a, broken_plugin_aft.py:6 in filter)"
+    assert where in cli("schedule", file, *options, "-o", "wide").out
     verbose = cli("schedule", file, *options, "-v")
     assert "Traceback" in verbose.err
     assert "-v shows" not in verbose.err
+
+
+def test_pods_that_fail_by_the_same_line_are_counted_together(
+    cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("broken_plugin_alike.py", BROKEN)
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    file = write("cluster.yaml", text(node("a"), pod("p"), pod("q")))
+    config = write("config.yaml", CONFIG.replace("_aft", "_alike"))
+    result = cli("schedule", file, "--config", config, "--allow-import", "broken_plugin_alike", "-o", "json")
+    (reason,) = json.loads(result.out)["summary"]["pending_by_reason"]
+    assert reason == {
+        "reason": 'running "broken_plugin_alike:Broken" filter plugin: RuntimeError: out of order '
+        "(broken_plugin_alike.py:6 in filter)",
+        "pods": 2,
+    }
 
 
 @pytest.mark.parametrize(

@@ -198,10 +198,10 @@ def test_a_pod_whose_last_attempt_failed_says_by_what_and_when_it_is_tried_again
     found = explain(scheduler, "p")
     assert found.verdict == "fits"
     assert found.waiting is not None
-    assert found.waiting.lines() == [
-        "error_backoff, until 1.75 s from now, tried 1 time",
-        'the last attempt failed: running PreBind plugin "Trouble": the volume is gone',
-    ]
+    when, why = found.waiting.lines()
+    assert when == "error_backoff, until 1.75 s from now, tried 1 time"
+    text = 'the last attempt failed: running PreBind plugin "Trouble": RuntimeError: the volume is gone ('
+    assert why.startswith(f"{text}pod default/p, node n, ")
     assert found.waiting.to_dict()["failure"] in str(found)
     monkeypatch.setattr(Trouble, "rejects", True)
     clock.advance(10)
