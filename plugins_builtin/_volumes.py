@@ -10,7 +10,8 @@ from schedframe import PersistentVolume, PersistentVolumeClaim, Pod, PodSpec
 from schedframe.api import Volume
 
 _VOLUMES: Final = object()  # key in PodSpec.memo
-_BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+"""Annotation with a storage class, older than the field."""
 
 
 @frozen
@@ -96,13 +97,13 @@ def ownership_problem(pod: Pod, claim: PersistentVolumeClaim) -> str:
 
 def class_of_claim(claim: PersistentVolumeClaim) -> str:
     """Return the storage class of *claim*; empty for none."""
-    annotated = claim.metadata.annotations.get(_BETA_CLASS)
+    annotated = claim.metadata.annotations.get(BETA_CLASS)
     return (claim.spec.storage_class_name or "") if annotated is None else annotated
 
 
 def class_of_volume(volume: PersistentVolume) -> str:
     """Return the storage class of *volume*; empty for none."""
-    annotated = volume.metadata.annotations.get(_BETA_CLASS)
+    annotated = volume.metadata.annotations.get(BETA_CLASS)
     return volume.spec.storage_class_name if annotated is None else annotated
 
 

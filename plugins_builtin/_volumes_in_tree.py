@@ -16,7 +16,8 @@ from attrs import evolve, frozen
 from schedframe import InputError, PersistentVolume
 from schedframe.api import IN, CSINode, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Volume
 
-_MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+"""Annotation of a CSINode with the plugins that are migrated on the node."""
 _ZONES_SEPARATOR: Final = "__"
 _UNKNOWN: Final = "UNSPECIFIED"
 
@@ -50,13 +51,13 @@ _NO_PLUGINS: Final[frozenset[str]] = frozenset()
 
 def migrated_plugins(csi_node: CSINode | None) -> frozenset[str]:
     """Return the names of the plugins that are migrated on that node."""
-    text = "" if csi_node is None else csi_node.metadata.annotations.get(_MIGRATED_PLUGINS, "")
+    text = "" if csi_node is None else csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "")
     return frozenset(text.split(",")) if text else _NO_PLUGINS
 
 
 def migration_text(csi_node: CSINode) -> str:
     """Return the annotation that lists the migrated plugins; empty without one."""
-    return csi_node.metadata.annotations.get(_MIGRATED_PLUGINS, "")
+    return csi_node.metadata.annotations.get(MIGRATED_PLUGINS, "")
 
 
 # ---- handles ---------------------------------------------------------------------------------------------

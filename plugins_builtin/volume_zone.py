@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
 from attrs import define
@@ -29,7 +29,7 @@ from schedframe import (
 )
 from schedframe.api import WAIT_FOR_FIRST_CONSUMER
 
-from ._volumes import class_of_claim, no_such, uses_claim, volumes_of
+from ._volumes import BETA_CLASS, class_of_claim, no_such, uses_claim, volumes_of
 from ._volumes_in_tree import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 ERR_REASON = "node(s) had no available volume zone"
@@ -58,6 +58,8 @@ class VolumeZone:
     """
 
     handle: Handle
+
+    reads_annotations: ClassVar[tuple[str, ...]] = (BETA_CLASS,)
 
     @hookimpl
     def skip_reads(self, pod: Pod) -> Sequence[str] | None:

@@ -16,6 +16,7 @@ from schedframe import (
     Depends,
     EventRegistration,
     Handle,
+    InputError,
     NodeInfo,
     Normalization,
     PluginError,
@@ -25,13 +26,16 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.api import Device
 from schedframe.framework import RECORDED
 
 from ..args import DynamicResourcesArgs
 from ..node_resources.device_classes import DEVICE_CLASS
 from .binding import ClaimBinding
+from .cel.selector import CelDevice, CelMissingError, compile_selector
 from .claims.extended_resources import extended_requests
 from .claims.lookup import ClaimProblem, claims_of
+from .claims.tracker import EXTENDED_RESOURCE_ANNOTATION
 from .cycle_state import NO_CLAIMS, POD_CLAIMS
 from .explain import explain_node
 from .filtering import ClaimFilter
@@ -77,7 +81,21 @@ class DynamicResources:
         "patch ResourceClaim/binding",  # since v1.36: to change allocation and reservedFor in the status
         "delete ResourceClaim",
     )
+    reads_annotations: ClassVar[tuple[str, ...]] = (EXTENDED_RESOURCE_ANNOTATION,)
     normalization: ClassVar[Normalization] = Normalization.BY_MAX
+
+    @staticmethod
+    def device_matches(expression: str, driver: str, device: Device) -> bool:
+        """Return whether a selector holds for a device, for snapshots that hide selectors.
+
+        Raises :class:`PluginError` if it fails for the device, :class:`InputError` without a CEL library.
+        """
+        shared = bool(device.allow_multiple_allocations)
+        try:
+            selector = compile_selector(expression)
+            return selector.matches(CelDevice.of(driver, shared, device.attributes, device.capacity))
+        except CelMissingError as error:
+            raise InputError("", str(error)) from error
 
     def __attrs_post_init__(self) -> None:
         binding_timeout = self.args.binding_timeout.seconds

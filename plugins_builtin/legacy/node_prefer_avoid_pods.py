@@ -29,6 +29,7 @@ class NodePreferAvoidPods:
     """
 
     depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
+    reads_annotations: ClassVar[tuple[str, ...]] = (ANNOTATION,)
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Controller | tuple[()]:

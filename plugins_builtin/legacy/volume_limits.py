@@ -35,7 +35,7 @@ from schedframe import (
 from schedframe.api import PersistentVolumeSpec, Volume
 
 from .._volumes import claim_name, no_such, ownership_problem, volumes_of
-from .._volumes_in_tree import migrated_plugins
+from .._volumes_in_tree import MIGRATED_PLUGINS, migrated_plugins
 
 ERR_REASON: Final = "node(s) exceed max volume count"
 MAX_VOLUMES_VARIABLE: Final = "KUBE_MAX_PD_VOLS"
@@ -79,6 +79,7 @@ class InTreeLimits:
     """Allocatable resource of a node with its limit."""
     default_limit: ClassVar[int]
     """Limit of a node that publishes none."""
+    reads_annotations: ClassVar[tuple[str, ...]] = (MIGRATED_PLUGINS,)
     looks_up: ClassVar[tuple[str, ...]] = (
         "PersistentVolumeClaim",
         "PersistentVolume",

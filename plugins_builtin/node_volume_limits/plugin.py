@@ -25,7 +25,7 @@ from schedframe import (
 from schedframe.api import CSINode
 
 from .._node_selection import Mask
-from .._volumes import volumes_of
+from .._volumes import BETA_CLASS, volumes_of
 from .._volumes_csi_nodes import CsiNodes, volume_limits
 from .hints import attachment_deleted, claim_added, csi_node_updated, pod_deleted
 from .least_room import Counts
@@ -49,6 +49,7 @@ class NodeVolumeLimits:
     _csi_nodes: CsiNodes = field(init=False)
 
     looks_up: ClassVar[tuple[str, ...]] = ("PersistentVolume", "StorageClass")
+    reads_annotations: ClassVar[tuple[str, ...]] = (BETA_CLASS,)
 
     def __attrs_post_init__(self) -> None:
         self._counts = VolumeCounts.of(self.handle)

@@ -22,10 +22,11 @@ from schedframe import (
     hookimpl,
 )
 
-from .._volumes import volumes_of
+from .._volumes import BETA_CLASS, volumes_of
 from .._volumes_csi_nodes import CsiNodes
-from .._volumes_in_tree import migrated_plugins
+from .._volumes_in_tree import MIGRATED_PLUGINS, migrated_plugins
 from ..args import VolumeBindingArgs
+from .assumed import BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE
 from .binding import RESERVED, Reservation, assume_volumes, bind
 from .claims import CLAIMS, NO_CLAIMS, Storage
 from .filtering import filter_node, filter_rows
@@ -44,6 +45,13 @@ class VolumeBinding:
     """
 
     writes: ClassVar[tuple[str, ...]] = ("patch PersistentVolume", "patch PersistentVolumeClaim")
+    reads_annotations: ClassVar[tuple[str, ...]] = (
+        BETA_CLASS,
+        BIND_COMPLETED,
+        BOUND_BY_CONTROLLER,
+        SELECTED_NODE,
+        MIGRATED_PLUGINS,
+    )
     pre_bind_returns_at_once: ClassVar[bool] = True
 
     args: VolumeBindingArgs

@@ -1,213 +1,310 @@
-"""Hide names and labels in manifests so that scheduling decides the same.
+"""Hide the names in manifests of a cluster, and in its configuration, so that scheduling decides the same.
 
-Every text is replaced by a hash, equal texts by equal ones, so selectors and references still match. Only
-texts that Kubernetes itself defines are left: enumerations, amounts, times, numbers, keys below
-``kubernetes.io``; and those of drivers, with the attributes of their devices, which expressions name.
-Annotations are dropped, but for those that scheduling reads. The salt is random and not kept.
+Works on what a snapshot keeps, by the sorts of its fields (:mod:`.snapshot_fields`): texts are replaced
+(:mod:`.replacements`) but for words and names that Kubernetes itself defines. Selectors of devices are
+replaced by the devices that they select (:mod:`.device_kinds`).
 """
 
 from __future__ import annotations
 
-import hashlib
+import json
 import re
-import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import define, field
 
-from ..api import CSIDriver, DeviceClass, Pod
+from ..api import (
+    CONTROLLER_KINDS,
+    KINDS,
+    CSIDriver,
+    Namespace,
+    Pod,
+    ResourceClaim,
+    ResourceClaimTemplate,
+)
+from ..api.affinity import NodeAffinity, TopologySpreadConstraint
+from .device_kinds import EXPRESSION, KIND_ATTRIBUTE
+from .replacements import Replacements
+from .snapshot_fields import KEPT, Sort, parts
 
-PLAIN_KEYS: Final = frozenset(
+WORDS: Final = frozenset(
+    word
+    for line in (
+        "Always OnFailure Never RestartAllContainers Restart TCP UDP SCTP In NotIn Exists DoesNotExist Gt",
+        "Lt Equal NoSchedule PreferNoSchedule NoExecute None DoNotSchedule ScheduleAnyway Honor Ignore",
+        "PreemptLowerPriority Pending Running Succeeded Failed Unknown Bound Available Released Lost True",
+        "False DisruptionTarget PodResizePending PodResizeInProgress PreemptionByScheduler Infeasible",
+        "Deferred Error Proposed InProgress ReadWriteOnce ReadOnlyMany ReadWriteMany ReadWriteOncePod",
+        "Filesystem Block Immediate WaitForFirstConsumer Managed Shared Dedicated ExactCount All pods",
+        "RestartAllContainersOnContainerExits UserNamespacesHostNetworkSupport LeastAllocated",
+        "MostAllocated RequestedToCapacityRatio System List",
+    )
+    for word in line.split()
+)
+"""Values of enumerations of Kubernetes, which stay where one is expected."""
+FINALIZERS: Final = frozenset(
     {
-        "accessModes",
-        "action",
-        "allocationMode",
-        "apiGroup",
-        "apiVersion",
-        "attacher",
-        "bindingConditions",
-        "bindingFailureConditions",
-        "capacity",
-        "creationTimestamp",
-        "declaredFeatures",
-        "deletionTimestamp",
-        "deviceClassName",
-        "disruptionMode",
-        "distinctAttribute",
-        "driver",
-        "effect",
-        "expression",
-        "extendedResourceName",
-        "finalizers",
-        "fsType",
-        "imagePullPolicy",
-        "kind",
-        "lastTransitionTime",
-        "matchAttribute",
-        "maximumVolumeSize",
-        "nodeAffinityPolicy",
-        "nodeTaintsPolicy",
-        "operator",
-        "persistentVolumeReclaimPolicy",
-        "phase",
-        "preemptionPolicy",
-        "protocol",
-        "provisioner",
-        "pullPolicy",
-        "qosClass",
-        "reason",
-        "reclaimPolicy",
-        "resize",
-        "resource",
-        "resourceName",
-        "resourceVersion",
-        "restartPolicy",
-        "schedulerName",
-        "source",
-        "startTime",
-        "status",
-        "type",
-        "unhealthyPodEvictionPolicy",
-        "volumeBindingMode",
-        "volumeMode",
-        "whenUnsatisfiable",
+        "batch.kubernetes.io/job-tracking",
+        "foregroundDeletion",
+        "kubernetes.io/pv-protection",
+        "kubernetes.io/pvc-protection",
+        "orphan",
+        "resource.kubernetes.io/delete-protection",
     }
 )
-"""Fields whose texts are kept: their values are Kubernetes' own, amounts, or a driver's."""
-PLAIN_NAMES: Final = frozenset({("os", "name"), ("drivers", "name")})
-"""(Field, field in it) whose texts are kept; drivers are those of a CSINode, to which ``driver`` refers."""
-PLAIN_TREES: Final = frozenset(
+"""Finalizers of Kubernetes itself, which stay."""
+MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
+"""Annotation with a list of in-tree plugins."""
+
+_KINDS: Final = frozenset(each.rpartition("/")[2] for each in KINDS) | {
+    each.KIND for each in CONTROLLER_KINDS
+}
+_VERSIONS: Final = frozenset(each.API_VERSION for each in (*KINDS.values(), *CONTROLLER_KINDS))
+_FLAGS: Final = frozenset({"", "true", "false", "yes", "no"})
+_JSON_KEYS: Final = frozenset(
+    {"preferAvoidPods", "podSignature", "podController", "apiVersion", "kind", "name", "uid", "controller"}
+)
+"""Members of the annotations of Kubernetes that are objects."""
+_DURATION: Final = re.compile(r"([0-9.]+(ns|us|ms|s|m|h))+")
+_KEYS_IN_ARGUMENTS: Final = frozenset(
     {
-        "allocatable",
-        "allocatedResources",
-        "attributes",
-        "capacity",
-        "consumedCapacity",
-        "counters",
-        "limits",
-        "overhead",
-        "requests",
+        "absentLabels",
+        "absentLabelsPreference",
+        "affinityLabels",
+        "antiAffinityLabelsPreference",
+        "presentLabels",
+        "presentLabelsPreference",
     }
 )
-"""Fields with amounts by the name of a resource, and with attributes of devices, which expressions read."""
-LABEL_MAPS: Final = frozenset({"labels", "matchLabels", "nodeSelector", "selector"})
-"""Fields with keys of labels."""
-KEYS_OF_LABELS: Final = frozenset(
-    {"key", "topologyKey", "topologyKeys", "matchLabelKeys", "mismatchLabelKeys"}
-)
-"""Fields whose texts are keys of labels or taints."""
-PLAIN_KINDS: Final = frozenset({CSIDriver.KIND, DeviceClass.KIND})
-"""Kinds whose names are kept: ``driver`` refers to the one, a name of a resource may contain the other."""
-NAME_MAPS: Final = frozenset({"disruptedPods"})
-"""Fields whose keys are names of objects."""
-IMAGES: Final = frozenset({"image", "names", "reference"})
-"""Fields with names of images; ``names`` are those on a node."""
-PATHS: Final = frozenset({"request", "requests"})
-"""Fields with names, or a name and that of a part of it with a slash between them."""
-READ_ANNOTATIONS: Final = re.compile(r"([a-z]+\.)*kubernetes\.io/.*")
-"""Keys of annotations that are kept; the values are hidden."""
-PLAIN_ANNOTATIONS: Final = frozenset({"storage.alpha.kubernetes.io/migrated-plugins"})
-"""Keys of annotations whose values are kept, too: names of drivers of Kubernetes itself."""
-
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?%?")
-_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+(Z|[+-][0-9:]+)")
-_KEPT: Final = frozenset({"", "true", "false", "yes", "no", "default", "0.0.0.0"})
-"""Texts that mean something to Kubernetes: flags, the namespace of objects without one, every address."""
-_FIELD_KEY: Final = "metadata.name"
-"""Key of the only field by which a pod selects nodes."""
+"""Arguments of plugins with keys of labels."""
+_NO_DECISION: Final = ("clientConnection", "leaderElection")
+"""Parts of a configuration without which scheduling decides the same."""
 
 
 @define(eq=False)
 class Anonymizer:
-    """Replaces texts by hashes; one object for all manifests of a cluster."""
+    """Hides the names of one cluster."""
 
-    _salt: bytes = field(factory=lambda: secrets.token_bytes(16), repr=False)
-    _claims: dict[str, str] = field(factory=dict, init=False, repr=False)
-    """Name of a claim of an ephemeral volume → its replacement, made as the name is: of pod and volume."""
+    names: Replacements = field(factory=Replacements)
+    """The replacements that were given, to find what became of a name."""
+    _compared_attributes: set[str] = field(factory=set, init=False, repr=False)
+    """Attributes of devices that constraints of claims name."""
+    _configuration: Mapping[str, Any] | None = None
 
     def manifests(self, manifests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the objects of a cluster with all names and labels hidden."""
+        """Return the objects of a cluster, as snapshots keep them, with all names hidden.
+
+        Texts are collected in a first pass, so that replacements come in the order of the originals.
+        """
         for each in manifests:
-            if each.get("kind") == Pod.KIND:
-                self._learn_claims(each["metadata"]["name"], each["spec"].get("volumes", ()))
-        return [self.manifest(each) for each in manifests]
+            if each["kind"] == Pod.KIND:
+                for volume in each["spec"].get("volumes", ()):
+                    if "ephemeral" in volume:
+                        self.names.claim_of(each["metadata"]["name"], volume["name"])
+        self._compared_attributes.update(_attributes_of(manifests))
+        for each in manifests:
+            self._manifest(each)
+        if self._configuration is not None:
+            self.configuration(self._configuration)
+        self.names.close()
+        return [self._manifest(each) for each in manifests]
 
-    def _learn_claims(self, pod: str, volumes: Sequence[dict[str, Any]]) -> None:
-        for volume in volumes:
-            if "ephemeral" in volume:
-                name = volume["name"]
-                self._claims[f"{pod}-{name}"] = f"{self.text(pod)}-{self.text(name)}"
-
-    def text(self, text: str) -> str:
-        """Return the replacement of *text*, a valid name; numbers, times and flags stay.
-
-        The label of a volume that is in several zones joins their names by two underscores.
-        """
-        if text in _KEPT or _NUMBER.fullmatch(text) or _TIME.fullmatch(text):
-            return text
-        return self._claims.get(text) or "__".join(map(self._hash, text.split("__")))
-
-    def _hash(self, text: str) -> str:
-        return "x" + hashlib.sha256(self._salt + text.encode()).hexdigest()[:12]
-
-    def key(self, key: str) -> str:
-        """Return the replacement of the key of a label or taint; those of Kubernetes stay."""
-        domain, slash, _ = key.rpartition("/")
-        if slash and (domain == "kubernetes.io" or domain.endswith((".kubernetes.io", ".k8s.io"))):
-            return key
-        return key if key == _FIELD_KEY else self.text(key)
-
-    def image(self, image: str) -> str:
-        """Return the replacement of the name of an image.
-
-        It has a tag, as a name without one means ``latest`` in a pod: equal names stay equal so.
-        """
-        tagged = image if not image or image.rfind(":") > image.rfind("/") else f"{image}:latest"
-        return f"{self.text(tagged)}:x" if image else image
-
-    def manifest(self, manifest: dict[str, Any]) -> dict[str, Any]:
-        """Return *manifest* with all names and labels hidden."""
-        hidden = self._fields("", manifest)
-        if manifest.get("kind") in PLAIN_KINDS:
-            hidden["metadata"]["name"] = manifest["metadata"]["name"]
+    def _manifest(self, manifest: dict[str, Any]) -> dict[str, Any]:
+        kind = manifest["kind"]
+        hidden = {"apiVersion": manifest["apiVersion"], "kind": kind, **self._object(KINDS[kind], manifest)}
+        name = manifest["metadata"].get("name", "")
+        if kind == Namespace.KIND:
+            hidden["metadata"]["name"] = self.names.namespace(name)
+        elif kind == CSIDriver.KIND:
+            hidden["metadata"]["name"] = self.names.driver(name)
         return hidden
 
-    def _fields(self, within: str, values: dict[str, Any]) -> dict[str, Any]:
+    def _object(self, cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an object of the class *cls*; only fields in the table are in it."""
+        if values.get("operator") in ("Gt", "Lt") and "key" in values:
+            self.names.compare(values["key"])
+        nested, hidden = parts(cls), {}
+        for name, sort in KEPT[cls].items():
+            if name not in values:
+                continue
+            value = values[name]
+            if sort in (Sort.PARTS, Sort.POD_CONDITIONS):
+                hidden[name] = self._nested(nested[name], value)
+            elif sort is Sort.VALUE:
+                hidden[name] = _each(value, lambda text: self._value(values.get("key", ""), text))
+            elif sort is Sort.ATTRIBUTES:
+                hidden[name] = self._attributes(value)
+            elif sort is Sort.NAMED:
+                hidden[name] = [{"name": self.names.text(each["name"])} for each in value]
+            elif sort in (Sort.QUALIFIED, Sort.NAMES) and isinstance(value, dict):
+                replace = self.names.qualified if sort is Sort.QUALIFIED else self.names.text
+                hidden[name] = {replace(key): each for key, each in value.items()}
+            else:
+                hidden[name] = self._text_of(sort, value)
+        return hidden
+
+    def _nested(self, cls: type, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._object(cls, each) for each in value]
+        return self._object(cls, value)
+
+    def _value(self, key: str, text: str) -> str:
+        return self.names.value(key, text)
+
+    def _text_of(self, sort: Sort, value: Any) -> Any:
+        names = self.names
+        if sort is Sort.PLAIN:
+            return value
+        if sort is Sort.LABELS:
+            return {names.key(key): names.value(key, text) for key, text in value.items()}
+        if sort is Sort.AMOUNTS:
+            return {names.resource(name): amount for name, amount in value.items()}
+        if sort is Sort.ANNOTATIONS:
+            return {key: self._annotation(key, text) for key, text in value.items()}
+        return _each(value, self._replace()[sort])
+
+    def _replace(self) -> Mapping[Sort, Callable[[str], str]]:
+        names = self.names
         return {
-            name: value if (within, name) in PLAIN_NAMES else self._value(name, value)
-            for name, value in values.items()
+            Sort.WORD: self.word,
+            Sort.NAME: names.text,
+            Sort.NAMESPACE: names.namespace,
+            Sort.IMAGE: names.image,
+            Sort.ADDRESS: names.text,
+            Sort.KEY: names.key,
+            Sort.RESOURCE: names.resource,
+            Sort.DRIVER: names.driver,
+            Sort.HANDLE: names.handle,
+            Sort.REQUEST: names.parts,
+            Sort.QUALIFIED: names.qualified,
+            Sort.EXPRESSION: lambda text: text if EXPRESSION.fullmatch(text) else "false",
+            Sort.OWNER_KIND: lambda text: text if text in _KINDS else names.text(text),
+            Sort.OWNER_VERSION: lambda text: text if text in _VERSIONS else f"{names.text(text)}/v1",
+            Sort.FINALIZERS: lambda text: text if text in FINALIZERS else f"x.invalid/{names.text(text)}",
         }
 
-    def _value(self, name: str, value: Any) -> Any:
-        if isinstance(value, list):
-            return [self._item(name, each) for each in value]
-        if isinstance(value, dict):
-            return self._mapping(name, value)
-        return self._text_of(name, value) if isinstance(value, str) else value
+    def word(self, text: str) -> str:
+        """Return *text* if it is a word of Kubernetes, otherwise its replacement."""
+        return text if text in WORDS or text.lower() == "managed" else self.names.text(text)
 
-    def _item(self, name: str, item: Any) -> Any:
-        return self._fields(name, item) if isinstance(item, dict) else self._value(name, item)
+    def _attributes(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the attributes that constraints compare, and that of :mod:`.device_kinds`."""
+        hidden: dict[str, Any] = {}
+        for name, value in attributes.items():
+            if name == KIND_ATTRIBUTE:
+                hidden[name] = value
+            elif name.rpartition("/")[2] in self._compared_attributes:
+                hidden[self.names.qualified(name)] = self._attribute(value)
+        return hidden
 
-    def _mapping(self, name: str, values: dict[str, Any]) -> dict[str, Any]:
-        if name in PLAIN_TREES:
-            return values
-        if name == "annotations":
-            read = {key: each for key, each in values.items() if READ_ANNOTATIONS.fullmatch(key)}
-            return {key: each if key in PLAIN_ANNOTATIONS else self.text(each) for key, each in read.items()}
-        if name in LABEL_MAPS and all(isinstance(each, str) for each in values.values()):
-            return {self.key(key): self.text(each) for key, each in values.items()}
-        if name in NAME_MAPS:
-            return {self.text(key): self._value("", each) for key, each in values.items()}
-        return self._fields(name, values)
+    def _attribute(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the value of an attribute, which constraints compare with equal ones of its type only."""
+        if "bool" in value:
+            return dict(value)
+        (sort, content) = next(iter(value.items()))
+        text = self.names.text(f"{sort} {content}")
+        if sort == "string":
+            return {sort: text}
+        number = int(text[1:8])
+        return {sort: number if sort == "int" else f"{number}.0.0"}
 
-    def _text_of(self, name: str, text: str) -> str:
-        if name in PLAIN_KEYS:
+    # ---- annotations
+
+    def _annotation(self, key: str, text: str) -> str:
+        if text in _FLAGS:
             return text
-        if name in KEYS_OF_LABELS:
-            return self.key(text)
-        if name in IMAGES:
-            return self.image(text)
-        if name in PATHS:
-            return "/".join(map(self.text, text.split("/")))
-        return self.text(text)
+        if key == MIGRATED_PLUGINS:
+            return ",".join(map(self.names.driver, text.split(",")))
+        try:
+            data = json.loads(text)
+        except ValueError:
+            return self.names.text(text)
+        return json.dumps(self._json(data)) if isinstance(data, dict | list) else self.names.text(text)
+
+    def _json(self, data: Any, name: str = "") -> Any:
+        if isinstance(data, dict):
+            return {
+                key if key in _JSON_KEYS else self.names.text(key): self._json(value, key)
+                for key, value in data.items()
+            }
+        if isinstance(data, list):
+            return [self._json(each, name) for each in data]
+        if name == "kind" and data in _KINDS:
+            return data
+        return self.names.text(data) if isinstance(data, str) else data
+
+    # ---- configuration
+
+    def configuration(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a configuration with the names of it replaced as those of the cluster are.
+
+        Names of plugins stay, and what has no influence on decisions is left out.
+        """
+        hidden = {key: value for key, value in data.items() if key not in _NO_DECISION}
+        hidden["profiles"] = [self._profile(each) for each in data.get("profiles", ())]
+        if "extenders" in data:
+            hidden["extenders"] = [self._extender(each) for each in data["extenders"]]
+        return hidden
+
+    def _profile(self, profile: Mapping[str, Any]) -> dict[str, Any]:
+        hidden = dict(profile)
+        if "schedulerName" in profile:
+            hidden["schedulerName"] = self.names.text(profile["schedulerName"])
+        if "pluginConfig" in profile:
+            hidden["pluginConfig"] = [
+                {**each, "args": self._arguments("", each.get("args"))} for each in profile["pluginConfig"]
+            ]
+        return hidden
+
+    def _arguments(self, name: str, value: Any) -> Any:
+        """Return arguments of a plugin; of those that are not known, each text is replaced."""
+        if isinstance(value, dict):
+            if name == "addedAffinity":
+                return self._object(NodeAffinity, value)
+            if name == "defaultConstraints":
+                return self._object(TopologySpreadConstraint, value)
+            if name == "resources":
+                return {**value, "name": self.names.resource(value.get("name", ""))}
+            return {key: self._arguments(key, each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self._arguments(name, each) for each in value]
+        if not isinstance(value, str) or name in ("apiVersion", "kind") or _DURATION.fullmatch(value):
+            return value
+        if name in _KEYS_IN_ARGUMENTS:
+            return self.names.key(value)
+        if name == "ignoredResources":
+            return self.names.resource(value)
+        return self.names.domain(value) if name == "ignoredResourceGroups" else self.word(value)
+
+    def _extender(self, extender: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an extender, which cannot be called any more."""
+        hidden = {key: value for key, value in extender.items() if key != "tlsConfig"}
+        hidden["urlPrefix"] = f"https://{self.names.text(extender.get('urlPrefix', ''))}.invalid"
+        for verb in ("filterVerb", "preemptVerb", "prioritizeVerb", "bindVerb"):
+            if extender.get(verb):
+                hidden[verb] = self.names.text(extender[verb])
+        if "managedResources" in extender:
+            hidden["managedResources"] = [
+                {**each, "name": self.names.resource(each["name"])} for each in extender["managedResources"]
+            ]
+        return hidden
+
+
+def _each(value: Any, replace: Callable[[str], str]) -> Any:
+    return [replace(each) for each in value] if isinstance(value, list) else replace(value)
+
+
+def _attributes_of(manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the attributes that constraints of claims and templates compare, without their domains."""
+    for each in manifests:
+        if each["kind"] == ResourceClaim.KIND:
+            spec = each["spec"]
+        elif each["kind"] == ResourceClaimTemplate.KIND:
+            spec = each["spec"].get("spec", {})
+        else:
+            continue
+        for constraint in spec.get("devices", {}).get("constraints", ()):
+            for name in ("matchAttribute", "distinctAttribute"):
+                if name in constraint:
+                    yield constraint[name].rpartition("/")[2]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from . import exits
 from .garbage import collection_postponed
-from .live import LiveSource, check_extra
+from .live import check_extra
 from .option_class import takes
 from .run_options import RunOptions
+from .snapshot_options import SnapshotOptions
 
 
 @takes(RunOptions)
@@ -26,25 +23,21 @@ def run(options: RunOptions) -> None:
         run_scheduler(options)
 
 
-def snapshot(
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="- is stdout.")] = "-",
-    kubeconfig: Annotated[
-        list[str] | None,
-        typer.Option(metavar="FILE", help="May be repeated. Default: $KUBECONFIG, ~/.kube/config."),
-    ] = None,
-    context: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of the kubeconfig, in place of the current one.")
-    ] = None,
-    anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="Hash names and labels, equal ones to equal hashes.")
-    ] = False,
-) -> None:
+@takes(SnapshotOptions)
+def snapshot(options: SnapshotOptions) -> None:
     """Write what scheduling reads of a real cluster as manifests, which every other command accepts.
 
-    Secrets, environment variables and the like are never in it.
+    Of each object only the fields that scheduling reads are in it, so no environment variables, commands, or
+    parameters of storage. Of annotations: those that enabled plugins declare, and --keep-annotation. Names,
+    labels, images, addresses of host ports, identities of disks and attributes of devices are read and in it.
+
+    --anonymize replaces all of these by hashes in the order of the originals, so that decisions stay.
+    What stays: amounts, numbers, times and sizes, and what Kubernetes itself defines, which is enumerations,
+    keys of labels and taints, namespaces, native resources, in-tree drivers. Keys of kept annotations and
+    names of plugins stay, too. A selector of devices (CEL) is replaced by the devices that it selects.
     """
     with exits.reporting():
         check_extra("snapshot")
         from .snapshot import take_snapshot
 
-        take_snapshot(LiveSource(kubeconfig or [], context), output, anonymize=anonymize)
+        take_snapshot(options)
