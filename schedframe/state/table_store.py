@@ -46,8 +46,8 @@ class TableStore:
     """Rows of nodes with their pods: the base of :class:`.NodeTable`, without what is derived from rows.
 
     A row belongs to a node name from the first node or pod of that name until its node and its last pod are
-    gone; then it is reused. Adding and removing a pod is O(resources of the pod), a node O(its resources),
-    growth is amortised. Node infos are made at first use and kept in step from then on.
+    gone; then it is reused. A pod costs O(its resources), a node too, growth is amortised. Node infos are made
+    at first use and kept in step from then on.
     """
 
     size: int = 0
@@ -59,8 +59,7 @@ class TableStore:
     unschedulable: npt.NDArray[np.bool_] = field(init=False)
     pods_with_affinity: int = 0
     """Pods with pod affinity or anti-affinity terms; as long as there are none, no pod groups are needed."""
-    affinity_changes: int = 0
-    """How often such a pod was added or removed."""
+    affinity_changes: int = 0  # how often such a pod was added or removed
     row_log: ChangeLog = field(factory=ChangeLog)
     """Every change of a row."""
     node_log: ChangeLog = field(factory=ChangeLog)

@@ -25,10 +25,10 @@ from .client import ApiClient
 from .closed_nodes import ClosedNodes
 from .decoding import Decoder
 from .errors import NOT_FOUND, ApiError
-from .events import EventRecorder, Occurrence, reference_to
+from .events import FLUSH_SECONDS, EventRecorder, Occurrence, reference_to
 from .fence import Fence
 from .kubeconfig import Access, in_cluster_access, load_access
-from .lanes import Lanes
+from .lanes import DEFAULT_BURST, DEFAULT_QPS, Lanes
 from .listing import Lister
 from .loop_thread import LoopThread
 from .reaching import persistently, reach
@@ -44,13 +44,9 @@ T = TypeVar("T")
 Objects = list[Any]
 _SECONDS: Final = optional_number("give seconds", least=0)
 
-DEFAULT_QPS: Final = 50.0
-DEFAULT_BURST: Final = 100
 NOMINATION_DELAY: Final = 5.0
 """Seconds after which the status of a pod that is being bound names the node: most pods are bound by then,
 and planners such as the cluster autoscaler look every 10 s."""
-FLUSH_SECONDS: Final = 3.0
-"""Seconds in which events that still wait are written when the cluster is closed."""
 
 
 class ClusterOptions(TypedDict, total=False):

@@ -29,6 +29,8 @@ from .lanes import Closed, Lanes, Priority
 
 logger = logging.getLogger("schedframe.kubernetes")
 
+FLUSH_SECONDS: Final = 3.0
+"""Seconds in which events that still wait are written when the cluster is closed."""
 WAITING_EVENTS: Final = 16_384
 """Events that wait to be written; when there are more, the oldest are dropped."""
 KEPT_SERIES: Final = 8192

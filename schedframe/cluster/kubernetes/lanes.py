@@ -18,6 +18,8 @@ from attrs import define, field
 
 from .loop_time import loop_time
 
+DEFAULT_QPS: Final = 50.0
+DEFAULT_BURST: Final = 100
 REQUESTS_AT_A_TIME: Final = 48
 """Writes under way at a time, each on its own connection."""
 SLOW_SECONDS: Final = 1.0
