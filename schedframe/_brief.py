@@ -16,6 +16,8 @@ _ITEMS: Final = 3
 """Items of a container that are shown; the others are counted."""
 _DEPTH: Final = 3
 """Levels of nesting that are shown; deeper values are three dots."""
+_MOST_BITS: Final = 4096
+"""Bits of a whole number that is written in digits; Python writes at most 4,300 of these."""
 _BRACKETS: Final = {list: ("[", "]"), tuple: ("(", ")")}
 
 _Class = TypeVar("_Class")
@@ -65,12 +67,37 @@ def brief(value: object, depth: int = _DEPTH) -> str:
         return f"{value.dtype}{list(value.shape)}" if value.shape else repr(value)
     if isinstance(value, Collection) and not isinstance(written, FunctionType):
         return _brief_of_items(value, depth)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return shown(value)
     return shortened(repr(value))
 
 
-def shortened(text: str) -> str:
-    """Return *text* with at most :data:`LONGEST` characters, the last one ``…`` if some are missing."""
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Return *text* with at most *most* characters, the last one ``…`` if some are missing."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def shown(value: object, most: int = 40) -> str:
+    """Return a repr of any value for a message: at most *most* characters, and never an exception.
+
+    Python writes no whole number of more than 4,300 digits, and calls itself for each level of nesting.
+    """
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > _MOST_BITS:
+        return f"a number of {value.bit_length():,} bits"
+    if isinstance(value, str | bytes):
+        return _cut(repr(value[: most + 1]), most)
+    try:
+        return _cut(brief(value), most)
+    except Exception as error:  # noqa: BLE001 - the message is about another mistake
+        return f"{_a(type(value).__name__)} whose repr raises {type(error).__name__}"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'AEIOUaeio' else 'a'} {noun}"
 
 
 def _brief_of_items(container: Collection[Any], depth: int) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
+from ._brief import shown
+
 _LONGEST: Final = 40
 """Characters of a text that an error repeats."""
 _VOWELS: Final = "AEIOUaeio"
@@ -14,7 +16,7 @@ _VOWELS: Final = "AEIOUaeio"
 def described(value: Any) -> str:
     """Return a short text of *value* for messages, such as ``5``, ``'web'`` or ``an ObjectMeta``."""
     if value is None or isinstance(value, int | float) or (isinstance(value, str) and len(value) <= _LONGEST):
-        return repr(value)
+        return shown(value, 2 * _LONGEST)
     return f"the class {value.__name__}" if isinstance(value, type) else with_article(type(value).__name__)
 
 

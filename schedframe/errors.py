@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
-from ._brief import brief_of
+from ._brief import brief_of, shortened
 
 __all__ = [
     "ClusterError",
@@ -17,6 +17,10 @@ __all__ = [
     "PluginError",
     "SchedframeError",
 ]
+
+
+_LONGEST: Final = 2000
+"""Characters of a part of a message; names and values of an input have any length."""
 
 
 class SchedframeError(Exception):
@@ -35,12 +39,12 @@ class InputError(SchedframeError, ValueError):
 
     def __init__(self, path: str, problem: str, fix: str = "", *, location: str = "") -> None:
         self.path = path
-        self.problem = problem
-        self.fix = fix
+        self.problem = shortened(problem, _LONGEST)
+        self.fix = shortened(fix, _LONGEST)
         self.location = location
-        where = ": ".join(part for part in (location, path) if part)
-        text = f"{where}: {problem}" if where else problem
-        super().__init__(f"{text}; {fix}" if fix else text)
+        where = ": ".join(shortened(part, _LONGEST) for part in (location, path) if part)
+        text = f"{where}: {self.problem}" if where else self.problem
+        super().__init__(f"{text}; {self.fix}" if fix else text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # BaseException would call the class with the text alone.

@@ -23,7 +23,7 @@ from schedframe import (
     PersistentVolume,
     PersistentVolumeClaim,
 )
-from schedframe.api import ObjectReference
+from schedframe.api import ObjectReference, version_number
 
 T = TypeVar("T", PersistentVolume, PersistentVolumeClaim)
 
@@ -50,8 +50,7 @@ def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
 
 def version_of(obj: PersistentVolume | PersistentVolumeClaim) -> int:
     """Return the resource version as a number; 0 if it is not numeric."""
-    text = obj.metadata.resource_version
-    return int(text) if text.isdecimal() else 0
+    return version_number(obj.metadata.resource_version) or 0
 
 
 class Change(Protocol[T]):

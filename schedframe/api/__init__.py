@@ -158,6 +158,7 @@ from .metadata import (
     NamespacedObject,
     ObjectMeta,
     OwnerReference,
+    version_number,
 )
 from .node import (
     LABEL_REGION,
@@ -373,7 +374,7 @@ __all__ = [
     "is_scalar_resource", "join_errors", "key_of", "label_key_problem", "label_selector_matches",
     "label_value_problem", "load_manifests", "node_selector_matches", "parse_integer", "parse_quantity",
     "parse_time", "part_from_manifest", "part_to_manifest", "pod_requests", "pod_resources",
-    "required_node_affinity", "scoring_requests", "supports_pod_level", "to_manifest", "whole_amount",
-    "whole_amounts", "wire", "with_default_requests",
+    "required_node_affinity", "scoring_requests", "supports_pod_level", "to_manifest", "version_number",
+    "whole_amount", "whole_amounts", "wire", "with_default_requests",
 ]
 # fmt: on

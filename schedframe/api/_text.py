@@ -30,8 +30,8 @@ codecs.register_error(_PER_BYTE, _replace_bytes)
 
 
 def without_surrogates(text: str) -> str:
-    """Return *text* with U+FFFD in place of each surrogate."""
-    return _SURROGATE.sub(REPLACEMENT, text)
+    """Return *text* with U+FFFD in place of each surrogate. O(1) for ASCII."""
+    return text if text.isascii() else _SURROGATE.sub(REPLACEMENT, text)
 
 
 def encodable(value: Any) -> Any:

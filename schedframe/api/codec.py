@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin,
 
 import attrs
 
+from .._brief import shown
 from .._checked import unchecked
 from ..errors import InputError
 from ._wire import EMPTY, WIRE, Wire
@@ -69,17 +70,18 @@ def describe(value: Any) -> str:
         return "a list"
     if value is None:
         return "null"
-    shown = repr(value)
-    shown = shown if len(shown) <= 40 else f"{shown[:37]}..."
+    written = shown(value)
     if isinstance(value, bool):
         return f"{str(value).lower()} (true or false)"
     if isinstance(value, int | float):
-        return f"{shown} (a number)"
-    return f"{shown} (text)" if isinstance(value, str) else f"{shown} ({type(value).__name__})"
+        return f"{written} (a number)"
+    return f"{written} (text)" if isinstance(value, str) else f"{written} ({type(value).__name__})"
 
 
-def at_key(error: InputError, key: str) -> InputError:
-    """Return *error* one level further out, in the member *key* of a mapping."""
+def at_key(error: InputError, key: Any) -> InputError:
+    """Return *error* one level further out, in the member *key* of a mapping, which may be no text."""
+    if not isinstance(key, str):
+        key = shown(key)
     return error.at(key if _PLAIN_KEY.fullmatch(key) else f'["{key}"]')
 
 
@@ -88,8 +90,8 @@ def decode_text(value: Any) -> str:
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool | int | float):
-        shown = str(value).lower() if isinstance(value, bool) else str(value)
-        raise InputError("", f"expected text, got {describe(value)}", f'put it in quotes: "{shown}"')
+        written = shown(value).lower() if isinstance(value, bool) else shown(value)
+        raise InputError("", f"expected text, got {describe(value)}", f'put it in quotes: "{written}"')
     raise InputError("", f"expected text, got {describe(value)}", "write a string")
 
 
@@ -109,7 +111,8 @@ def _decode_int(bits: int) -> Decode:
         if type(value) is int:
             if -high <= value <= high or value == -high - 1:
                 return value
-            raise InputError("", f"{value} does not fit into {bits} bits", f"write a number up to {high}")
+            problem = f"{shown(value)} does not fit into {bits} bits"
+            raise InputError("", problem, f"write a number up to {high}")
         if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+", value):
             raise InputError("", f"expected a whole number, got {describe(value)}", "leave out the quotes")
         raise InputError("", f"expected a whole number, got {describe(value)}", "write a number like 3")
@@ -209,7 +212,8 @@ def _members(value: Any) -> list[tuple[str, Any]]:
         raise InputError("", f"expected an object, got {describe(value)}", "write members as key: value")
     for key in value:
         if not isinstance(key, str):
-            raise InputError("", f"expected text as key, got {describe(key)}", f'put it in quotes: "{key}"')
+            fix = f'put it in quotes: "{shown(key)}"'
+            raise InputError("", f"expected text as key, got {describe(key)}", fix)
     return list(value.items())
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from attrs import field, frozen
 
 from .._brief import brief_of, brief_repr
-from .._checked import checked
+from .._checked import check_arguments, checked
 from ._copying import compile_copy, fast_init
 from ._wire import DEFAULT_NAMESPACE, EMPTY, wire
 from .fieldcodecs import LABELS, TIME
@@ -58,6 +58,16 @@ class ObjectMeta:
         return _with_finalizers(self, finalizers)
 
 
+def version_number(version: str) -> int | None:
+    """Return a resource version as the number that API servers make it; ``None`` for another text."""
+    if not isinstance(version, str):
+        check_arguments(version_number, version)
+    is_number = version.isascii() and version.isdecimal() and len(version) <= _MOST_DIGITS
+    return int(version) if is_number else None
+
+
+_MOST_DIGITS: Final = 39
+"""Digits of a resource version: those of 128 bits."""
 NO_META: Final = ObjectMeta()
 _with_finalizers: Final[Callable[..., ObjectMeta]] = compile_copy(ObjectMeta, "finalizers")
 

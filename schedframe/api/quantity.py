@@ -14,6 +14,7 @@ from typing import Annotated, Final
 from attrs import field, frozen
 
 from .._annotations import HOW_TO_GIVE, Instead
+from .._brief import shown
 from .._checked import check_arguments, checked
 from .._wording import described
 from ..errors import InputError
@@ -152,7 +153,7 @@ def parse_quantity(value: str | int | float) -> Quantity:
     if type(value) is str:
         return _parse(value)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise InputError("", f"{value!r} is not a quantity", _FIX)
+        raise InputError("", f"{shown(value)} is not a quantity", _FIX)
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError("", f"{value!r} is not a quantity", _FIX)
     if isinstance(value, int):
@@ -165,7 +166,7 @@ _FIX: Final = "write a number with an optional suffix, such as 500m, 2, 1.5Gi or
 
 @lru_cache(maxsize=8192)
 def _parse(text: str) -> Quantity:
-    match = _TEXT.fullmatch(text.strip()) if len(text) <= _MAX_LENGTH else None
+    match = _TEXT.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if match is None:
         raise _refusal(text)
     sign, whole, fraction, suffix, digits = match.groups(default="")
@@ -208,12 +209,12 @@ _MISTAKES: Final = (
     (re.compile(r"[0-9.]+\s+\S+"), "leave out the space before the suffix"),
     (re.compile(r"[0-9]*,[0-9,]+\S*"), "write the decimal point as . and no thousands separators"),
     (re.compile(r"\s*"), _FIX),
+    (re.compile(r"\s+.*|.*\s+", re.DOTALL), "leave out the space around it"),
 )
 
 
 def _refusal(text: str) -> InputError:
-    shown = text if len(text) <= 40 else f"{text[:37]}..."
     for pattern, fix in _MISTAKES:
         if pattern.fullmatch(text):
-            return InputError("", f"{shown!r} is not a quantity", fix)
-    return InputError("", f"{shown!r} is not a quantity", _FIX)
+            return InputError("", f"{shown(text)} is not a quantity", fix)
+    return InputError("", f"{shown(text)} is not a quantity", _FIX)

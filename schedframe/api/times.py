@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
+from .._brief import shown
 from .._checked import checked
 from ..errors import InputError
 
@@ -32,21 +33,21 @@ def parse_time(value: object) -> float:
         return _seconds(value if value.tzinfo is not None else value.replace(tzinfo=UTC))
     if isinstance(value, date):
         return _seconds(datetime(value.year, value.month, value.day, tzinfo=UTC))
-    raise InputError("", f"{value!r} is not a timestamp", _FIX)
+    raise InputError("", f"{shown(value)} is not a timestamp", _FIX)
 
 
 @lru_cache(maxsize=8192)
 def _parse(text: str) -> float:
     match = _TIME.fullmatch(text)
     if match is None:
-        raise InputError("", f"{text[:40]!r} is not a timestamp", _FIX)
+        raise InputError("", f"{shown(text)} is not a timestamp", _FIX)
     day, time, fraction, zone = match.groups(default="")
     micros = f"{fraction[:6]:0<6}"
     try:
         moment = datetime.fromisoformat(f"{day}T{time}.{micros}{'+00:00' if zone in 'Zz' else zone}")
         return _seconds(moment)
     except (ValueError, OverflowError) as error:
-        raise InputError("", f"{text!r} is not a timestamp ({error})", _FIX) from None
+        raise InputError("", f"{shown(text)} is not a timestamp ({error})", _FIX) from None
 
 
 def _seconds(moment: datetime) -> float:

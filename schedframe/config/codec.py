@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get
 
 import attrs
 
+from .._brief import shown
 from ..api._wire import WIRE, Wire
 from ..errors import ConfigError
 from .duration import Duration
@@ -351,7 +352,7 @@ def _with_string_keys(value: Mapping[Any, Any], build: Callable[[], Any]) -> Any
     Documents made in Python may have such keys: YAML 1.1 reads the word ``on`` as a boolean.
     """
     errors: list[tuple[str, Exception]] = [
-        (f"[{key!r}]", _no_field_name(key)) for key in value if not isinstance(key, str)
+        (f"[{shown(key)}]", _no_field_name(key)) for key in value if not isinstance(key, str)
     ]
     if not errors:
         return build()

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 from attrs import frozen
 
 from .._annotations import Instead
-from .._brief import brief_repr
+from .._brief import brief_repr, shown
 from .._checked import checked
 from .._validators import number
 from .._wording import described
@@ -77,15 +77,15 @@ def _parse(text: str) -> Duration:
         match = _PART.match(body, position)
         if match is None or not (match[1] or match[2]):
             raise ValueError(
-                f'{text!r} is not a duration; write a number with a unit, as in "10s" or "1m30s"'
+                f'{shown(text)} is not a duration; write a number with a unit, as in "10s" or "1m30s"'
             )
         unit = _NANOSECONDS.get(match[3])
         if unit is None:
-            raise ValueError(f"{text!r} has no unit {match[3]!r}; use ns, us, ms, s, m or h")
+            raise ValueError(f"{shown(text)} has no unit {shown(match[3])}; use ns, us, ms, s, m or h")
         total += int(match[1] or 0) * unit + _fraction(match[2] or "", unit)
         position = match.end()
     if total > _LIMIT - (text[:1] != "-"):
-        raise ValueError(f"{text!r} is longer than 292 years; use a shorter duration")
+        raise ValueError(f"{shown(text)} is longer than 292 years; use a shorter duration")
     return Duration(-total if text[:1] == "-" else total)
 
 

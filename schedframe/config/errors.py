@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import attrs
 from attrs import frozen
 
-from .._brief import brief_repr
+from .._brief import brief_repr, shortened, shown
 from .._checked import checked
 from ..errors import ConfigError
 
@@ -47,6 +47,10 @@ _HEADLINES: Mapping[FieldErrorType, str] = {
 _WITHOUT_VALUE = frozenset({FieldErrorType.REQUIRED, FieldErrorType.FORBIDDEN, FieldErrorType.UNKNOWN})
 
 
+_LONGEST: Final = 2000
+"""Characters of a part of a message; names and values of a configuration have any length."""
+
+
 @checked
 @brief_repr
 @frozen
@@ -69,7 +73,8 @@ class FieldError:
         head = _HEADLINES[self.type]
         if self.type not in _WITHOUT_VALUE:
             head = f"{head} {_shown(self.value)}"
-        return ": ".join([*parts, head, *([self.detail] if self.detail else [])])
+        parts += [head, *([self.detail] if self.detail else [])]
+        return ": ".join([shortened(part, _LONGEST) for part in parts])
 
     @classmethod
     def invalid(cls, path: str, value: object, detail: str) -> FieldError:
@@ -110,8 +115,7 @@ class FieldError:
 
 
 def _shown(value: object) -> str:
-    text = repr(str(value)) if isinstance(value, StrEnum) else repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}..."
+    return shown(str(value) if isinstance(value, StrEnum) else value, 80)
 
 
 class ConfigStageError(ConfigError):

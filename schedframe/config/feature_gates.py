@@ -15,7 +15,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from .._brief import brief_repr
+from .._brief import brief_repr, shown
 from .._checked import checked, unchecked
 from ..errors import InputError, InputErrors
 from .other_feature_gates import OTHER_GATES
@@ -178,7 +178,7 @@ class FeatureGates:
             return settings
         if not isinstance(settings, Mapping | None):
             fix = 'give a mapping such as {"GenericWorkload": True}'
-            raise InputError("feature_gates", f"{settings!r} is not a mapping", fix)
+            raise InputError("feature_gates", f"{shown(settings)} is not a mapping", fix)
         gates = unchecked(cls)(dict(settings or {}))
         problems = list(gates._problems())
         if problems:
@@ -197,7 +197,7 @@ class FeatureGates:
             name, equals, value = item.partition("=")
             on = _BOOLEANS.get(value.strip())
             if not equals or on is None:
-                raise InputError("", f"{item!r} sets no feature gate", "write Name=true or Name=false")
+                raise InputError("", f"{shown(item)} sets no feature gate", "write Name=true or Name=false")
             settings[name.strip().removeprefix("kube:")] = on
         return cls.of(settings)
 
@@ -230,7 +230,7 @@ NO_GATES: Final = FeatureGates()
 def _refusal(name: str, on: bool) -> InputError | None:
     """Return why *name* may not be set to *on*; ``None`` if it may."""
     if not isinstance(on, bool):
-        return InputError(name, f"{on!r} is neither True nor False", "write one of these")
+        return InputError(name, f"{shown(on)} is neither True nor False", "write one of these")
     if name in OTHER_GATES:
         return None
     if name in (ALL_ALPHA, ALL_BETA):

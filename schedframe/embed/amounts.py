@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from .._brief import brief_repr
+from .._brief import brief_repr, shown
 from .._checked import checked
 from ..api import Quantity, parse_quantity
 from ..errors import InputError
@@ -141,7 +141,7 @@ def _exact(amount: Amount, path: str) -> Fraction:
     number = isinstance(amount, Integral | Fraction) and not isinstance(amount, bool)
     if not number and not (isinstance(amount, float | Decimal) and math.isfinite(amount)):
         raise InputError(
-            path, f"{amount!r} is not an amount", "give a number, or text such as '500m' or '2Gi'"
+            path, f"{shown(amount)} is not an amount", "give a number, or text such as '500m' or '2Gi'"
         )
     if isinstance(amount, float):
         exact = Fraction(float.__repr__(amount))  # of a subclass too, such as NumPy's, which writes its name
@@ -161,7 +161,11 @@ def _of(quantity: Quantity) -> Fraction:
 
 def _not_negative(exact: Fraction, amount: Amount, path: str) -> Fraction:
     if exact < 0:
-        raise InputError(path, f"{amount} is below 0", "give 0 or more")
+        raise InputError(
+            path,
+            f"{amount if isinstance(amount, str | Quantity) else shown(amount)} is below 0",
+            "give 0 or more",
+        )
     return exact
 
 

@@ -8,7 +8,7 @@ from numbers import Real
 
 from attrs import Attribute, field, frozen
 
-from .._brief import brief_repr
+from .._brief import brief_repr, shown
 from .._checked import checked
 from ..errors import InputError
 
@@ -20,11 +20,11 @@ def checked_seconds(seconds: object, path: str) -> float:
     """Return *seconds* as a float. Raises :class:`InputError` unless it is a finite number, 0 or more."""
     try:
         if not isinstance(seconds, Real) or isinstance(seconds, bool) or not (value := float(seconds)) >= 0:
-            raise InputError(path, f"{seconds!r} is not a number of seconds", "give 0 or more")
+            raise InputError(path, f"{shown(seconds)} is not a number of seconds", "give 0 or more")
     except OverflowError:  # a whole number, which may have more digits than Python writes
         raise InputError(path, "the number of seconds is larger than any float", "give fewer") from None
     if not isfinite(value):
-        raise InputError(path, f"{seconds!r} seconds never end", "finish the task to give it up")
+        raise InputError(path, f"{shown(seconds)} seconds never end", "finish the task to give it up")
     return value
 
 

@@ -26,5 +26,5 @@ else:
         """Return the scores in *body*, ``None`` if it has any other form; O(scores)."""
         try:
             return [HostPriority(each.Host, each.Score) for each in _DECODER.decode(body)]
-        except ValueError:
+        except (ValueError, RecursionError):
             return None

@@ -1,7 +1,8 @@
 """The JSON of extenders, version ``k8s.io/kube-scheduler/extender/v1``, read as Go reads it.
 
 Keys of objects are found without regard to case, unknown ones are ignored, ``null`` is the empty value, and
-what follows the first value is ignored. A value of another type is an error.
+what follows the first value is ignored. A value of another type is an error. Half of a surrogate pair is
+U+FFFD, as is each byte that is no UTF-8; control characters stay as they are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Final, NoReturn, TypeVar
 from attrs import frozen
 
 from ..api import ClusterObject, Node, Pod, from_manifest, to_manifest
+from ..api._text import encodable, json_source
 from ..errors import InputError
 from ..framework import (
     ExtenderError,
@@ -52,7 +54,7 @@ def read_json(body: bytes) -> Any:
             return _fast_decode(body)
         except (ValueError, RecursionError):
             pass  # not JSON, or JSON and something behind it, or too deep for both
-    text = body.decode(errors="replace").lstrip(" \t\r\n")
+    text = json_source(body).lstrip(" \t\r\n")
     if not text:
         raise ExtenderError("the answer is empty; it must be JSON")
     try:
@@ -264,7 +266,14 @@ def _uids_of_victims(value: Any, where: str) -> VictimUids:
 
 
 def encode(value: Any) -> bytes:
-    """Return *value* as compact JSON."""
+    """Return *value* as compact JSON. Half of a surrogate pair becomes U+FFFD, as Go writes it."""
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:
+        return _encode(encodable(value))
+
+
+def _encode(value: Any) -> bytes:
     if _fast_encode is not None:
         return _fast_encode(value)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 from attrs import field, frozen
 
 from .._annotations import SHALLOW
-from .._brief import brief_repr
+from .._brief import brief_repr, shown
 from .._checked import checked, unchecked
 from .._plugin_faults import message_of
 from .._validators import collection
@@ -132,9 +132,9 @@ class Status:
         Raises ``TypeError`` if that is no number, and ``ValueError`` if it is negative or not a number (NaN).
         """
         if not isinstance(timeout, int | float) or isinstance(timeout, bool):
-            raise TypeError(f"the timeout of a Status must be a number of seconds, not {timeout!r}")
+            raise TypeError(f"the timeout of a Status must be a number of seconds, not {shown(timeout)}")
         if not timeout >= 0:
-            raise ValueError(f"the timeout of a Status must be 0 or more seconds, not {timeout!r}")
+            raise ValueError(f"the timeout of a Status must be 0 or more seconds, not {shown(timeout)}")
         events = collection("events", events, "give a list of ClusterEvent and EventOf")
         return cls(Code.WAIT, _texts(reasons), timeout=timeout, events=events)
 
@@ -232,7 +232,7 @@ def _texts(reasons: tuple[str, ...]) -> tuple[str, ...]:
     """Return *reasons*. Raises :class:`InputError` unless each is a text."""
     for index, reason in enumerate(reasons):
         if not isinstance(reason, str):
-            fix = f"give a str: {str(reason)!r}" if isinstance(reason, int | float) else "give a str"
+            fix = f"give a str: {shown(shown(reason))}" if isinstance(reason, int | float) else "give a str"
             raise InputError(f"reasons[{index}]", f"{described(reason)} is not a text", fix)
     return reasons
 

@@ -53,7 +53,6 @@ LARGEST = 2**63 - 1
         ("12e6", 12 * 10**9, 12 * 10**6, "12e6"),
         ("5e-3", 5, 1, "5e-3"),
         ("15e+2", 1_500_000, 1500, "1500"),
-        (" 7 ", 7000, 7, "7"),
     ],
 )
 def test_reads_and_writes_every_notation(text: str, milli: int, whole: int, written: str) -> None:

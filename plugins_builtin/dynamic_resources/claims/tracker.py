@@ -12,7 +12,7 @@ from typing import Any, Final
 from attrs import define, field
 
 from schedframe import InvariantError, NodeTable, ObjectStore, Pod, ResourceClaim
-from schedframe.api import ObjectMeta, OwnerReference, ResourceClaimStatus
+from schedframe.api import ObjectMeta, OwnerReference, ResourceClaimStatus, version_number
 
 from ..inventory.device_usage import DeviceUsage, holdings_of
 from ..inventory.node_device_state import NodeDeviceStates
@@ -211,10 +211,9 @@ def with_status(claim: ResourceClaim, metadata: ObjectMeta | None = None, /, **c
 
 def _is_newer(claim: ResourceClaim, known: ResourceClaim) -> bool:
     """Compare resource versions; if one is no number, the later arrival is newer."""
-    one, other = claim.metadata.resource_version, known.metadata.resource_version
-    if one.isdigit() and other.isdigit():
-        return int(one) > int(other)
-    return True
+    one = version_number(claim.metadata.resource_version)
+    other = version_number(known.metadata.resource_version)
+    return one is None or other is None or one > other
 
 
 def _pod_behind(claim: ResourceClaim | None) -> OwnerReference | None:

@@ -130,8 +130,9 @@ def _below(member: _Member, entry: Any) -> Errors:
 
 
 def _unknown(key: Any, members: Mapping[str, Any]) -> InputError:
-    fix = rules.meant(str(key), tuple(members)) or "remove it, or move it to where it belongs"
-    return at_key(InputError("", "Kubernetes has no such field here", fix), str(key))
+    similar = rules.meant(key, tuple(members)) if isinstance(key, str) else ""
+    fix = similar or "remove it, or move it to where it belongs"
+    return at_key(InputError("", "Kubernetes has no such field here", fix), key)
 
 
 _SCALARS: Final[Mapping[str, tuple[type, Callable[[Any], Any]]]] = {
@@ -240,7 +241,7 @@ def _entries(member: _Member, whole: Callable[[Mapping[str, Any]], list[InputErr
         for key, entry in value.items():
             below = _below(member, entry)
             if below:
-                found += [at_key(error, str(key)) for error in below]
+                found += [at_key(error, key) for error in below]
         return found
 
     return check

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
+from ..._brief import shortened, shown
 from ..._wording import described
 from ...errors import InputError
 from ..codec import at_key
@@ -222,7 +223,7 @@ def check_value(value: str, values: tuple[str, ...]) -> InputError | None:
     named = tuple(each for each in values if each)
     return InputError(
         "",
-        f"{value!r} is not one of {', '.join(named)}",
+        f"{shown(value)} is not one of {', '.join(named)}",
         meant(value, named) or f"write {named[0]}, for example",
     )
 
@@ -238,7 +239,7 @@ def check_range(value: int, limits: tuple[int, int]) -> InputError | None:
     if low <= value <= high:
         return None
     bounds = f"{low} or more" if high == _COUNT[1] else f"from {low} to {high}"
-    return InputError("", f"{value} is out of range", f"write a number {bounds}")
+    return InputError("", f"{shown(value)} is out of range", f"write a number {bounds}")
 
 
 def check_requested(amounts: Mapping[str, Any]) -> list[InputError]:
@@ -261,7 +262,7 @@ def check_labels(labels: Mapping[str, Any]) -> list[InputError]:
         if error is None and isinstance(value, str):
             error = check_label_value(value)
         if error is not None:
-            found.append(at_key(error, str(key)))
+            found.append(at_key(error, key))
     return found
 
 
@@ -286,12 +287,22 @@ def check_label_value(value: str) -> InputError | None:
     return InputError("", f"{shown} is no value of a label", _LABEL_FIX)
 
 
+def _is_negative(amount: Any) -> bool:
+    return (
+        amount.startswith("-") if isinstance(amount, str) else isinstance(amount, int | float) and amount < 0
+    )
+
+
+def _amount(amount: Any) -> str:
+    return shortened(amount) if isinstance(amount, str) else shown(amount)
+
+
 def check_capacity(amounts: Mapping[str, Any]) -> list[InputError]:
     """Return errors for amounts below 0, and for misspelt resources without domain."""
     found = [
-        at_key(InputError("", f"{amount} is below 0", "write 0 or more"), name)
+        at_key(InputError("", f"{_amount(amount)} is below 0", "write 0 or more"), name)
         for name, amount in amounts.items()
-        if str(amount).startswith("-")
+        if _is_negative(amount)
     ]
     return found + [
         _unknown_resource(name, _NODE_RESOURCES)

@@ -14,7 +14,6 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-import msgspec
 from attrs import define, field
 
 from ...api import Pod
@@ -23,6 +22,7 @@ from ..port import BindConflict, BindNotFound, BindRefused, OutcomeUnknown
 from .backoff import Backoff
 from .client import UNREAD, ApiClient
 from .decoding import Decoder
+from .encoding import encode
 from .errors import (
     CONFLICT,
     NOT_FOUND,
@@ -60,7 +60,6 @@ SETTLE_SECONDS: Final = 2.0
 Lookup = Callable[[str, str], Any]
 """``(kind, key)`` → the object as the watch shows it, ``None`` without one."""
 
-_encode: Final = msgspec.json.Encoder().encode
 PODS: Final = Decoder(Pod)
 
 
@@ -137,7 +136,7 @@ class Binder:
             await self.client.request(
                 "POST",
                 f"{attempt.path}/binding",
-                _encode(body),
+                encode(body),
                 seconds=attempt.deadline(),
                 accept=UNREAD,
             )

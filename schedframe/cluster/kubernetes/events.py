@@ -16,14 +16,15 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-import msgspec
 from attrs import define, field, frozen
 
+from ...api._text import without_surrogates
 from ...api.times import format_micro_time
 from ...errors import ClusterError
 from ..event_log import SERIES_SECONDS, EventKey, EventLog, Series
 from .backoff import Backoff
 from .client import STRATEGIC_PATCH, UNREAD, ApiClient
+from .encoding import encode
 from .errors import CONFLICT, NOT_FOUND, ApiError, NotLeading
 from .lanes import Closed, Lanes, Priority
 
@@ -46,6 +47,7 @@ ATTEMPTS: Final = 4
 EVENT_SECONDS: Final = 10.0
 """Deadline of one request."""
 LONGEST_NOTE: Final = 1024
+"""Bytes of a note that the API takes, although its message says characters."""
 
 
 @frozen
@@ -140,7 +142,6 @@ class EventRecorder:
     _senders: int = field(default=0, init=False)
     _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
     _host: str = field(factory=socket.gethostname, init=False)
-    _encode: Any = field(factory=lambda: msgspec.json.Encoder().encode, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._log = EventLog(KEPT_SERIES, self._ended)
@@ -263,7 +264,7 @@ class EventRecorder:
             await self.client.request(
                 method,
                 path,
-                self._encode(body),
+                encode(body),
                 seconds=EVENT_SECONDS,
                 accept=UNREAD,
                 content_type=form,
@@ -282,7 +283,15 @@ class EventRecorder:
             "action": occurrence.action,
             "reason": occurrence.reason,
             "regarding": occurrence.regarding,
-            "note": occurrence.note[:LONGEST_NOTE],
+            "note": _note(occurrence.note),
             "type": occurrence.type,
         }
         return event if writing.total == 1 else event | {"series": writing.series}
+
+
+def _note(text: str) -> str:
+    """Return *text* as the note of an event: cut between two characters, with the mark of kube-scheduler."""
+    encoded = without_surrogates(text).encode()
+    if len(encoded) <= LONGEST_NOTE:
+        return encoded.decode()
+    return f"{encoded[: LONGEST_NOTE - 4].decode(errors='ignore')} ..."

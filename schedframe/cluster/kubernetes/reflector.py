@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from attrs import define, field
 
+from ...api.metadata import version_number
 from ...errors import ClusterError
 from .backoff import Backoff
 from .client import ApiClient
@@ -354,7 +355,8 @@ async def until_synced(reflectors: Iterable[Reflector], seconds: float) -> None:
 
 def _is_lower(version: str, than: str) -> bool:
     """Return whether it is the lower one of two versions; never for those that are no numbers."""
-    return version.isdecimal() and than.isdecimal() and int(version) < int(than)
+    lower, higher = version_number(version), version_number(than)
+    return lower is not None and higher is not None and lower < higher
 
 
 def _code_of(error: ClusterError) -> int:

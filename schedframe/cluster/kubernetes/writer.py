@@ -11,7 +11,6 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-import msgspec
 from attrs import define, field
 
 from ...api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition
@@ -22,6 +21,7 @@ from .backoff import LONGEST_SECONDS, Backoff
 from .binder import PODS, Lookup, shown
 from .client import JSON, MERGE_PATCH, STRATEGIC_PATCH, UNREAD, ApiClient
 from .decoding import Decoder
+from .encoding import encode
 from .errors import CONFLICT, INVALID, NOT_FOUND, ApiError, NotLeading, is_without_effect
 from .lanes import Closed, Lanes, Priority
 from .loop_time import loop_time
@@ -41,7 +41,6 @@ REMEMBERED_WRITES: Final = 1024
 """Objects as the server returned them, kept as the base of the next change."""
 
 _EVICTED: Final = PodCondition(DISRUPTION_TARGET, "True", "EvictionByEvictionAPI", "Eviction API: evicting")
-_encode: Final = msgspec.json.Encoder().encode
 
 
 @define(eq=False)
@@ -68,7 +67,7 @@ class Writer:
         patch = status_patch(shown(self.lookup, pod) or pod, condition, nominated_node_name, time.time())
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
         try:
-            await self._send("PATCH", path, _encode(patch), content_type=STRATEGIC_PATCH, accept=UNREAD)
+            await self._send("PATCH", path, encode(patch), content_type=STRATEGIC_PATCH, accept=UNREAD)
         except ApiError as error:
             if error.status != INVALID or not await self._has_node(pod):
                 raise
@@ -91,7 +90,7 @@ class Writer:
         options = {"apiVersion": "v1", "kind": "DeleteOptions"} | (
             {"preconditions": {"uid": uid}} if uid else {}
         )
-        await self._send("DELETE", path, _encode(options), accept=UNREAD, gone_is_done=True)
+        await self._send("DELETE", path, encode(options), accept=UNREAD, gone_is_done=True)
 
     # ---- other objects -----------------------------------------------------------------------------------
 
@@ -105,9 +104,9 @@ class Writer:
         collection = resource.path(obj.namespace, "").removesuffix("/")
         decoder, manifest = self._decoder(resource), to_manifest(obj)
         if not obj.name:  # the server makes up a name, so the object could not be read back
-            return self._remember(decoder.one(await self._create_once(collection, _encode(manifest))))
+            return self._remember(decoder.one(await self._create_once(collection, encode(manifest))))
         try:
-            stored = await self._send("POST", collection, _encode(manifest))
+            stored = await self._send("POST", collection, encode(manifest))
         except _DoubtfulConflict:
             stored = await self._send("GET", resource.path(obj.namespace, obj.name), None)
             if not is_applied(without_server_fields(manifest), to_manifest(decoder.one(stored))):
@@ -137,7 +136,7 @@ class Writer:
             if patch:
                 guarded = with_preconditions(patch, stored.uid, stored.metadata.resource_version)
                 try:
-                    body = await self._send("PATCH", path + part, _encode(guarded), content_type=MERGE_PATCH)
+                    body = await self._send("PATCH", path + part, encode(guarded), content_type=MERGE_PATCH)
                 except _DoubtfulConflict:
                     body = await self._send("GET", path, None)
                     if not is_applied(patch, to_manifest(decoder.one(body))):

@@ -8,6 +8,7 @@ from typing import Final
 
 from ..._checked import unchecked
 from ...api import POD_SCHEDULED, Pod, PodCondition
+from ...api._text import without_surrogates
 from ...cluster import NotFound
 from ...framework import NominatingInfo
 from ..core import Core
@@ -51,7 +52,7 @@ def _condition(pod: Pod, reason: str, message: str) -> PodCondition:
         type=POD_SCHEDULED,
         status="False",
         reason=reason,
-        message=message,
+        message=without_surrogates(message),  # as the API server shows it, which tells own updates
         observed_generation=pod.metadata.generation,
     )
 

@@ -112,7 +112,7 @@ def _admit_event(obj: Obj) -> Obj:
     missing = [key for key in _EVENT_FIELDS if not obj.get(key)]
     if missing:
         raise Refusal(422, f"{', '.join(missing)}: Required value")
-    if len(obj.get("note", "")) > LONGEST_NOTE:
+    if len(obj.get("note", "").encode()) > LONGEST_NOTE:
         raise Refusal(422, f"note: can have at most {LONGEST_NOTE} characters")
     about = (obj.get("regarding") or {}).get("namespace")
     if not about and obj["metadata"]["namespace"] not in _NAMESPACES_OF_THE_REST:

@@ -12,9 +12,9 @@ from attrs import define, evolve, field, frozen
 
 from ....api.times import format_micro_time
 from ..client import ApiClient
+from ..encoding import encode
 from ..errors import NOT_FOUND, ApiError
 
-_encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
 
 
@@ -165,7 +165,7 @@ class ApiLeases:
         """See :class:`Leases`."""
         exists = bool(record.manifest)
         method, path = ("PUT", self._path) if exists else ("POST", self._path.rpartition("/")[0])
-        body = _encode(record.to_manifest(self.name))
+        body = encode(record.to_manifest(self.name))
         return LeaseRecord.of(_decode(await self.client.request(method, path, body, seconds=seconds)))
 
     @property
