@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
 from .._version import __version__
+from . import standard_streams
 
 EXTRA = ("typer", "rich")
 """Packages that the extra ``cli`` brings."""
@@ -17,9 +17,7 @@ BAD_USAGE = 2
 
 def main() -> None:
     """The console script ``schedframe``."""
-    if hasattr(signal, "SIGPIPE"):
-        # A closed pipe (``| head``) ends the process silently, as it ends other command-line tools.
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    standard_streams.install()
     sys.exit(run(sys.argv[1:]))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from schedframe.cli import terminal
+from schedframe.cli.standard_streams import READER_LEFT
 
 from .conftest import Cli
 from .manifests import node, pod, text
@@ -40,6 +41,57 @@ def test_commands_without_input_report_a_full_disk_too(command: str) -> None:
     result = in_a_shell(f"schedframe {command} > /dev/full")
     assert (result.returncode, result.stderr.count("\n")) == (2, 1)
     assert result.stderr.startswith("<stdout>: cannot be written: No space left on device")
+
+
+def without_a_reader(*arguments: str, streams: str, options: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a command whose *streams*, ``out``, ``err`` or both, are a pipe that is not read."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, *options.split(), "-m", "schedframe", *arguments]
+    try:
+        return subprocess.run(
+            command,
+            stdout=writer if "out" in streams else subprocess.PIPE,
+            stderr=writer if "err" in streams else subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes of POSIX")
+@pytest.mark.parametrize("command", ["explain p FILE", "config show", "--version", "run --help"])
+def test_a_reader_that_has_left_ends_a_command_quietly(write: Write, command: str) -> None:
+    file = write("cluster.yaml", text(node("a"), pod("p")))
+    arguments = [file if each == "FILE" else each for each in command.split()]
+    result = without_a_reader(*arguments, streams="out")
+    assert (result.returncode, result.stderr) == (READER_LEFT, "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes of POSIX")
+@pytest.mark.parametrize("options", ["", "-u"])
+def test_it_is_the_same_with_both_streams_and_without_buffers(write: Write, options: str) -> None:
+    file = write("cluster.yaml", text(node("a"), pod("p")))
+    result = without_a_reader("schedule", file, streams="out err", options=options)
+    assert result.returncode == READER_LEFT
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes of POSIX")
+def test_messages_without_a_reader_change_no_answer(write: Write) -> None:
+    file = write("cluster.yaml", text(node("a"), pod("p")))
+    result = without_a_reader("schedule", file, streams="err")
+    assert (result.returncode, "placed all" in result.stdout) == (0, True), result.stdout
+    assert without_a_reader("schedule", f"{file}-not-there", streams="err").returncode == 2
+    assert without_a_reader("schedule", "--nosuch", streams="err").returncode == 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes of POSIX")
+def test_the_beginning_of_a_long_answer() -> None:
+    program = "from schedframe.cli import standard_streams as s; s.install(); print('x' * 1_000_000)"
+    line = f'({sys.executable} -c "{program}"; echo $? >&2) | head -c 5'
+    result = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == ("xxxxx", f"{READER_LEFT}\n")
 
 
 def test_an_encoding_without_the_letters_of_the_answer_is_one_line(write: Write) -> None:
