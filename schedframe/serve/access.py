@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from hashlib import sha256
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -12,8 +12,10 @@ import msgspec
 from attrs import define, field, frozen
 
 from ..cluster.kubernetes.client import ApiClient
+from ..cluster.kubernetes.errors import NoAnswer
 
 V = TypeVar("V")
+R = TypeVar("R", bound=msgspec.Struct)
 
 REVIEW_SECONDS: Final = 10.0
 """Deadline of one review."""
@@ -23,7 +25,33 @@ DEFAULT_TTL: Final = 10.0
 """Seconds for which an answer is cached."""
 
 _encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder().decode
+
+
+class _User(msgspec.Struct):
+    """``UserInfo``; lists that Go leaves empty may be null."""
+
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] | None = None
+    extra: dict[str, tuple[str, ...]] | None = None
+
+
+class _TokenStatus(msgspec.Struct):
+    authenticated: bool = False
+    user: _User | None = None
+
+
+class _AccessStatus(msgspec.Struct):
+    allowed: bool = False
+    denied: bool = False
+
+
+class _TokenReview(msgspec.Struct):
+    status: _TokenStatus
+
+
+class _AccessReview(msgspec.Struct):
+    status: _AccessStatus
 
 
 @frozen
@@ -107,12 +135,14 @@ class ApiReviewer:
         known = self._tokens.get(key)
         if known is not None:
             return known[0]
+        path = "/apis/authentication.k8s.io/v1/tokenreviews"
         review = await _review(
             self.client,
-            "/apis/authentication.k8s.io/v1/tokenreviews",
+            path,
             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}},
+            _TokenReview,
         )
-        user = _identity(review.get("user") or {}) if review.get("authenticated") else None
+        user = _identity(path, review.status.user) if review.status.authenticated else None
         self._tokens.put(key, user, self.times.token)
         return user
 
@@ -133,23 +163,27 @@ class ApiReviewer:
             self.access_client or self.client,
             "/apis/authorization.k8s.io/v1/subjectaccessreviews",
             {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec},
+            _AccessReview,
         )
-        allowed = bool(review.get("allowed"))
+        # As in kube-scheduler, a denial counts more than a permission beside it.
+        allowed = review.status.allowed and not review.status.denied
         self._access.put(key, allowed, self.times.allowed if allowed else self.times.denied)
         return allowed
 
 
-async def _review(client: ApiClient, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _review(client: ApiClient, path: str, body: Mapping[str, Any], form: type[R]) -> R:
+    """Return the answer to a review. Raises :class:`ClusterError` if there is none, or one of another form.
+
+    A missing field has its zero value, as in Go; one of another type is never taken for a yes.
+    """
     answer = await client.request("POST", path, _encode(body), seconds=REVIEW_SECONDS)
-    status: Mapping[str, Any] = _decode(answer).get("status") or {}
-    return status
+    try:
+        return msgspec.json.decode(answer, type=form)
+    except (ValueError, RecursionError) as error:  # msgspec's own errors and those of UTF-8 are ValueErrors
+        raise NoAnswer(f"POST {path}: the answer is no {form.__name__[1:]}: {error}") from None
 
 
-def _identity(user: Mapping[str, Any]) -> Identity:
-    extra: Mapping[str, Sequence[str]] = user.get("extra") or {}
-    return Identity(
-        user.get("username") or "",
-        user.get("uid") or "",
-        tuple(user.get("groups") or ()),
-        tuple((name, tuple(values)) for name, values in sorted(extra.items())),
-    )
+def _identity(path: str, user: _User | None) -> Identity:
+    if user is None or not user.username:
+        raise NoAnswer(f"POST {path}: the token is valid, but the answer does not name its user")
+    return Identity(user.username, user.uid, user.groups or (), tuple(sorted((user.extra or {}).items())))

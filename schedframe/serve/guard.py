@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import MutableMapping
 from typing import Any, Final
+from urllib.parse import quote
 
 from attrs import frozen
 from starlette.requests import Request
@@ -22,7 +23,7 @@ _HEADERS: Final = [(b"cache-control", b"no-cache, private"), (b"x-content-type-o
 
 @frozen
 class Surrounded:
-    """Adds headers to every answer, and answers 500 when a page fails."""
+    """Adds headers to every answer, and answers 500 when a page or the guard fails."""
 
     app: ASGIApp
 
@@ -30,19 +31,21 @@ class Surrounded:
         """Answer one request."""
         if scope["type"] != "http":
             return
+        has_begun = False
+
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            await send(message)
+
         try:
-            await self.app(scope, receive, _with_headers(send))
-        except Exception:  # Starlette has answered 500 and passes the fault on
-            logger.exception("%s %s failed", scope["method"], scope["path"])
-
-
-def _with_headers(send: Send) -> Callable[[MutableMapping[str, Any]], Awaitable[None]]:
-    async def sending(message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", ()), *_HEADERS]
-        await send(message)
-
-    return sending
+            await self.app(scope, receive, sending)
+        except Exception:
+            logger.exception("%s failed", _shown(scope))
+            if not has_begun:  # when a page fails, Starlette answers before it passes the fault on
+                await PlainTextResponse("Internal Server Error", 500)(scope, receive, sending)
 
 
 @frozen
@@ -70,7 +73,8 @@ class Guard:
                 return _status(401, "Unauthorized", "Unauthorized", {"WWW-Authenticate": "Bearer"})
             if self._is_free(path) or await self.reviewer.may(user, verb, path):
                 return None
-        except ClusterError:
+        except ClusterError as error:
+            logger.warning("%s is refused, as its review failed: %s", _shown(request.scope), error)
             return PlainTextResponse("the API server did not answer the review\n", 503)
         return _status(403, "Forbidden", f'forbidden: User "{user.name}" cannot {verb} path "{path}"')
 
@@ -87,6 +91,11 @@ class Guard:
             path == each or (each.endswith("*") and path.startswith(each[:-1]))
             for each in self.always_allowed
         )
+
+
+def _shown(scope: Scope) -> str:
+    """Return the method and path of a request, quoted: a client must not write lines of the log."""
+    return f"{scope['method']} {quote(scope['path'])}"
 
 
 def _status(code: int, reason: str, message: str, headers: dict[str, str] | None = None) -> Response:
