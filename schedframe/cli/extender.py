@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,9 +21,10 @@ from .signals import handling
 from .terminal import note
 
 if TYPE_CHECKING:
-    import ssl
-
+    from .._tls import ServerCertificate
     from ..embed.extender_server import PluginExtender
+
+logger = logging.getLogger("schedframe.extender")
 
 
 @frozen(kw_only=True)
@@ -60,41 +65,60 @@ def extender(options: ExtenderOptions) -> None:
     with exits.reporting():
         from ..embed.extender_server import PluginExtender
 
-        tls = _tls(options)
+        certificate = _certificate(options)
         make = partial(PluginExtender, options.config, allow_imports=options.allow_import or [])
         if options.kubeconfig:
             from ..cluster.kubernetes import KubernetesCluster
 
             with KubernetesCluster.from_kubeconfig(options.kubeconfig) as cluster:
-                _serve(make(cluster=cluster), options, tls)
+                _serve(make(cluster=cluster), options, certificate)
         else:
-            _serve(make(), options, tls)
+            _serve(make(), options, certificate)
 
 
-def _tls(options: ExtenderOptions) -> ssl.SSLContext | None:
-    """Return the settings for HTTPS; ``None`` for HTTP."""
+def _certificate(options: ExtenderOptions) -> ServerCertificate | None:
+    """Return the certificate for HTTPS; ``None`` for HTTP. Raises :class:`InputError`."""
     cert, key, client_ca = options.tls_cert_file, options.tls_private_key_file, options.client_ca_file
     if cert is None or key is None:
         if cert is key is client_ca is None:
             return None
         missing = "--tls-cert-file" if cert is None else "--tls-private-key-file"
         raise InputError(missing, "is not given", "HTTPS needs a certificate and its key")
-    import ssl
+    from .._tls import ServerCertificate  # loads ssl, 5 MB
 
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    certificate = ServerCertificate(cert, key, client_ca)
+    certificate.refresh()
+    return certificate
+
+
+@contextmanager
+def _refreshed(certificate: ServerCertificate | None) -> Iterator[None]:
+    """Read the files of the certificate again inside when they change, in a thread of its own."""
+    if certificate is None:
+        yield
+        return
+    from .._tls import REFRESH_SECONDS, CertificateWatch
+
+    watch, has_ended = CertificateWatch(certificate.refresh, logger), threading.Event()
+
+    def look() -> None:
+        seconds = REFRESH_SECONDS
+        while not has_ended.wait(seconds):
+            seconds = watch.look()
+
+    thread = threading.Thread(target=look, name="schedframe-certificate", daemon=True)
+    thread.start()
     try:
-        context.load_cert_chain(cert, key)
-        if client_ca is not None:
-            context.load_verify_locations(client_ca)
-            context.verify_mode = ssl.CERT_REQUIRED
-    except OSError as error:
-        raise InputError("--tls-cert-file", f"cannot be used: {error}") from error
-    return context
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
 
 
-def _serve(plugins: PluginExtender, options: ExtenderOptions, tls: ssl.SSLContext | None) -> None:
+def _serve(plugins: PluginExtender, options: ExtenderOptions, certificate: ServerCertificate | None) -> None:
     from ..embed.extender_server import ExtenderServer
 
+    tls = None if certificate is None else certificate.context
     address, port = options.address, options.port
     try:
         server = ExtenderServer(plugins, address, port, tls)
@@ -103,7 +127,8 @@ def _serve(plugins: PluginExtender, options: ExtenderOptions, tls: ssl.SSLContex
         raise InputError("--port", f"cannot listen on {address}:{port}: {error.strerror}") from error
     try:
         note(f"listening on {server.scheme}://{address}:{server.server_port}")
-        with handling({signal.SIGTERM: server.shutdown, signal.SIGINT: server.shutdown}):
+        signals = handling({signal.SIGTERM: server.shutdown, signal.SIGINT: server.shutdown})
+        with signals, _refreshed(certificate):
             server.serve_forever()
         note("ending")
     finally:

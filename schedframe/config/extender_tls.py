@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ssl
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from .._tls import client_context
+from .._tls import client_context, load_pair
 from .model import ExtenderTLSConfig
 
 
@@ -23,19 +22,14 @@ def tls_context(tls: ExtenderTLSConfig | None, enable_https: bool) -> ssl.SSLCon
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     if (tls.cert_data or tls.cert_file) and (tls.key_data or tls.key_file):
-        _load_pair(context, tls)
+        pair = (tls.cert_data, tls.cert_file), (tls.key_data, tls.key_file)
+        load_pair(context, *(_bytes(*each) for each in pair))
     return context
 
 
 def _text(data: bytes, file: str) -> str:
-    return (data or Path(file).read_bytes()).decode("ascii", errors="replace")
+    return _bytes(data, file).decode("ascii", errors="replace")
 
 
-def _load_pair(context: ssl.SSLContext, tls: ExtenderTLSConfig) -> None:
-    # OpenSSL reads certificates of clients from files only.
-    with TemporaryDirectory() as directory:
-        cert, key = Path(directory, "cert.pem"), Path(directory, "key.pem")
-        cert.write_text(_text(tls.cert_data, tls.cert_file), "ascii")
-        key.touch(0o600)
-        key.write_text(_text(tls.key_data, tls.key_file), "ascii")
-        context.load_cert_chain(cert, key)
+def _bytes(data: bytes, file: str) -> bytes:
+    return data or Path(file).read_bytes()

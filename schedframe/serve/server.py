@@ -14,15 +14,14 @@ from typing import Any, Final
 import uvicorn
 from attrs import define, field, frozen
 
-from ..errors import ClusterError, InputError
+from .._tls import REFRESH_SECONDS, CertificateWatch
+from ..errors import ClusterError
 from .connections import BoundedConnection
 
 logger = logging.getLogger("schedframe.serve")
 
 LONGEST_HEAD: Final = 16_384
 KEEP_ALIVE_SECONDS: Final = 30
-REFRESH_SECONDS: Final = 60.0
-"""Seconds between two checks of the files of the certificate."""
 CLOSE_SECONDS: Final = 2
 """Seconds in which requests under way may end when the server is closed."""
 
@@ -67,7 +66,7 @@ class HttpServer:
     app: Any
     listener: Listener
     refresh: Callable[[], object] | None = None
-    """Reads the certificate again if it changed; called once a minute on the thread of the server."""
+    """Reads the certificate again if it changed; called every few seconds on the thread of the server."""
     on_close: Callable[[], Awaitable[None]] | None = None
     """Called on the loop of the server when it has ended."""
     _server: uvicorn.Server | None = field(default=None, init=False)
@@ -133,14 +132,12 @@ class HttpServer:
                 await self.on_close()
 
     async def _refreshed(self) -> None:
-        while self.refresh is not None:
-            await asyncio.sleep(REFRESH_SECONDS)
-            try:
-                self.refresh()
-            except InputError as error:
-                logger.warning("the former certificate stays in use: %s", error)
-            except Exception:
-                logger.exception("the former certificate stays in use after a fault")
+        if self.refresh is None:
+            return
+        watch, seconds = CertificateWatch(self.refresh, logger), REFRESH_SECONDS
+        while True:
+            await asyncio.sleep(seconds)
+            seconds = watch.look()
 
     def close(self) -> None:
         """Listen no more, and wait for the end of requests under way."""

@@ -4,85 +4,24 @@ from __future__ import annotations
 
 import datetime
 import ipaddress
-import os
 import ssl
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
-from attrs import define, field
-
+from .._tls import ServerCertificate, load_pair
 from ..errors import InputError
+
+__all__ = ["ServerCertificate", "self_signed"]
 
 VALID_DAYS: Final = 365
 """Days for which a certificate made at the start is valid."""
-
-
-@define(eq=False)
-class ServerCertificate:
-    """A context for the server, and the files that it was read from."""
-
-    certificate: Path
-    key: Path
-    context: ssl.SSLContext = field(factory=lambda: ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
-    _read: tuple[int, ...] = field(default=(), init=False)
-
-    def refresh(self) -> bool:
-        """Read the files if they changed; new connections use them. Raises :class:`InputError`.
-
-        Then the former certificate stays in use: the files are tried in another context first, since loading
-        a certificate replaces the present one even if its key turns out not to belong to it.
-        """
-        try:
-            now = tuple(os.stat(each).st_mtime_ns for each in (self.certificate, self.key))
-            if now == self._read:
-                return False
-            for context in (ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), self.context):
-                context.load_cert_chain(self.certificate, self.key, _no_password)
-        except (OSError, ssl.SSLError) as error:
-            raise InputError(
-                "--tls-cert-file", f"{self.certificate} and {self.key} cannot be used: {error}"
-            ) from None
-        self._read = now
-        return True
-
-
-def _no_password() -> str:
-    """Refuse an encrypted key; without this, OpenSSL would ask the terminal for the password."""
-    raise InputError("--tls-private-key-file", "the key is encrypted", "name a file with the plain key")
 
 
 def self_signed(host: str) -> ssl.SSLContext:
     """Return a context with a new certificate for *host*, whose key is in memory only afterwards."""
     certificate, key = _made(host)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    # The ssl module reads certificates from files only.
-    with _file(certificate) as certificate_file, _file(key) as key_file:
-        context.load_cert_chain(certificate_file, key_file)
+    load_pair(context, certificate, key)
     return context
-
-
-@contextmanager
-def _file(content: bytes) -> Iterator[str]:
-    """Hold *content* in a file that only this user can read: in memory on Linux, else in a temporary one.
-
-    A container with a read-only root file system has no folder for temporary files.
-    """
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("schedframe")
-        name = f"/proc/self/fd/{descriptor}"
-    else:
-        descriptor, name = tempfile.mkstemp(prefix="schedframe-")
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            yield name
-    finally:
-        if not name.startswith("/proc/"):
-            os.unlink(name)
 
 
 def _addresses(host: str) -> list[str]:

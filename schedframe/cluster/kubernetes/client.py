@@ -10,10 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Final
 
 import aiohttp
@@ -21,7 +19,7 @@ import msgspec
 from attrs import define, field
 from yarl import URL
 
-from ..._tls import client_context
+from ..._tls import client_context, load_pair
 from ..._version import __version__
 from .binary import MAGIC, reason_and_message
 from .connections import CONNECT_SECONDS, Address, CannotConnect, Carrier, ConnectionPool, Request
@@ -320,13 +318,7 @@ def _tls_context(access: Access, certificate: ClientCertificate | None) -> ssl.S
     if certificate is None and access.client_cert is not None and access.client_key is not None:
         certificate = ClientCertificate(access.client_cert, access.client_key)
     if certificate is not None:
-        # The ssl module reads certificates from files only.
-        with tempfile.TemporaryDirectory(prefix="schedframe-") as folder:
-            public, private = Path(folder, "cert"), Path(folder, "key")
-            public.write_bytes(certificate.certificate)
-            private.touch(mode=0o600)
-            private.write_bytes(certificate.key)
-            context.load_cert_chain(public, private)
+        load_pair(context, certificate.certificate, certificate.key)
     return context
 
 

@@ -144,6 +144,16 @@ def test_half_a_certificate(tmp_path: Path, missing: str) -> None:
         run(access.tokens.header)
 
 
+def test_an_encrypted_key_is_refused_and_no_password_is_asked_for(tmp_path: Path) -> None:
+    serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
+    plain = serialization.load_pem_private_key((FOLDER / "first.key").read_bytes(), None)
+    pkcs8, locked = serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"secret")
+    (tmp_path / "key").write_bytes(plain.private_bytes(serialization.Encoding.PEM, pkcs8, locked))
+    user = {"client-certificate": str(FOLDER / "first.pem"), "client-key": "key"}
+    with pytest.raises(CredentialsError, match="the key is encrypted"):
+        ApiClient(load_access(kubeconfig(tmp_path, 1, user)))
+
+
 def test_the_certificate_of_the_kubeconfig(tmp_path: Path) -> None:
     user = {
         "client-certificate": str(FOLDER / "second.pem"),
