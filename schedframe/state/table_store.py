@@ -46,8 +46,8 @@ class TableStore:
     """Rows of nodes with their pods: the base of :class:`.NodeTable`, without what is derived from rows.
 
     A row belongs to a node name from the first node or pod of that name until its node and its last pod are
-    gone; then it is reused. A pod costs O(its resources), a node too, growth is amortised. Node infos are made
-    at first use and kept in step from then on.
+    gone; then it is reused. A pod costs O(its resources), a node too; growth is amortised. Node infos are
+    made at first use and kept in step from then on.
     """
 
     size: int = 0
