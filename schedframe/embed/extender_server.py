@@ -30,6 +30,8 @@ class ExtenderServer(ThreadingHTTPServer):
     """
 
     daemon_threads = True
+    request_queue_size = 128
+    """Connections that wait to be accepted; beyond the five of the base class, clients wait for a second."""
 
     def __init__(
         self,

@@ -9,14 +9,15 @@ import socket
 import ssl
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, cast
 
 import uvicorn
 from attrs import define, field, frozen
 
 from .._tls import REFRESH_SECONDS, CertificateWatch
 from ..errors import ClusterError
-from .connections import BoundedConnection
+from .connections import connection
 
 logger = logging.getLogger("schedframe.serve")
 
@@ -100,7 +101,7 @@ class HttpServer:
         config = uvicorn.Config(
             self.app,
             loop="asyncio",
-            http=BoundedConnection,
+            http=cast("type[asyncio.Protocol]", partial(connection, listener.tls)),  # it is called, no more
             ws="none",
             lifespan="off",
             log_config=None,
@@ -112,7 +113,6 @@ class HttpServer:
             h11_max_incomplete_event_size=LONGEST_HEAD,
         )
         config.load()
-        config.ssl = listener.tls
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="schedframe-http", daemon=True)
         self._thread.start()

@@ -12,6 +12,8 @@ import sys
 import threading
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -150,16 +152,76 @@ def test_one_line_a_decision(form: LogFormat, capsys: pytest.CaptureFixture[str]
         assert 'no node pod=default/b attempt=1 why="0/1 nodes are available: 1 Insufficient cpu.' in lines[1]
 
 
-def test_probes() -> None:
+@contextmanager
+def probed(ready: Callable[[], bool]) -> Iterator[tuple[HealthServer, int]]:
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    ready = [False]
-    server = HealthServer(0, loop, lambda: ready[0])
+    server = HealthServer(0, loop, ready)
     server.start()
     try:
         assert server._server is not None
-        port = server._server.sockets[0].getsockname()[1]
+        yield server, server._server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+def health(port: int) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\n\r\n")
+        return b"".join(iter(partial(connection.recv, 4096), b""))
+
+
+def is_closed(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_many_connections_end_no_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schedframe.cli.health.MOST_CONNECTIONS", 8)
+    with probed(lambda: True) as (_, port), ExitStack() as stack:
+        clients = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5)) for _ in range(20)
+        ]
+        assert health(port).startswith(b"HTTP/1.1 200")
+        assert is_closed(clients[0]), "the oldest is closed first"
+        clients[-1].settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            clients[-1].recv(1)
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /healthz HTTP/1.1\r\nX: "])
+def test_a_probe_that_does_not_arrive_ends_its_connection(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("schedframe.cli.health.REQUEST_SECONDS", 0.1)
+    with probed(lambda: True) as (server, port):
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(sent)
+            assert is_closed(connection)
+        assert not server._connections
+
+
+def test_what_is_no_probe_ends_its_connection() -> None:
+    with probed(lambda: True) as (_, port):
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            with suppress(ConnectionError):
+                connection.sendall(b"x" * 100_000)
+            assert is_closed(connection)
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(b"\x16\x03\r\n\r\n")
+            assert b"HTTP/1.1 405" in connection.recv(100)
+        assert health(port).startswith(b"HTTP/1.1 200")
+
+
+def test_probes() -> None:
+    ready = [False]
+    with probed(lambda: ready[0]) as (server, port):
 
         def ask(path: str) -> int:
             try:
@@ -182,9 +244,4 @@ def test_probes() -> None:
         assert b"Content-Length: 2\r\n" in answer
         assert answer.endswith(b"\r\n\r\n"), "an answer to HEAD has no body"
         with pytest.raises(ClusterError, match="cannot be listened on"):
-            HealthServer(port, loop, lambda: True).start()
-    finally:
-        server.close()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+            HealthServer(port, server.loop, lambda: True).start()

@@ -9,18 +9,18 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 
 import pytest
 
-from schedframe.errors import InputError
 from schedframe.serve import Endpoints, HttpServer, Listener, application, connections, profiling
-from schedframe.serve.tls import ServerCertificate, _made, self_signed
+from schedframe.serve.tls import self_signed
 
 
 @contextmanager
-def serving(address: str = "127.0.0.1", **pages: object) -> Iterator[HttpServer]:
-    server = HttpServer(application(Endpoints(**pages)), Listener(address))  # type: ignore[arg-type]  # by name
+def serving(
+    address: str = "127.0.0.1", tls: ssl.SSLContext | None = None, **pages: object
+) -> Iterator[HttpServer]:
+    server = HttpServer(application(Endpoints(**pages)), Listener(address, tls=tls))  # type: ignore[arg-type]  # by name
     server.start()
     try:
         yield server
@@ -30,6 +30,10 @@ def serving(address: str = "127.0.0.1", **pages: object) -> Iterator[HttpServer]
 
 def get(server: HttpServer, path: str = "/livez", **headers: str) -> http.client.HTTPResponse:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    if server.listener.tls is not None:
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", server.port, timeout=10, context=ssl._create_unverified_context()
+        )
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     answer.read()
@@ -102,6 +106,110 @@ def test_many_connections_end_no_answers_to_probes(monkeypatch: pytest.MonkeyPat
         assert is_closed(clients[0]), "the oldest is closed first"
 
 
+def test_handshakes_that_do_not_end_are_connections_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 8)
+    with serving(tls=self_signed("127.0.0.1")) as server, ExitStack() as stack:
+        clients = [stack.enter_context(connected(server, b"\x16\x03\x01"[: n % 4])) for n in range(20)]
+        assert get(server).status == 200
+        assert is_closed(clients[0]), "the oldest is closed first"
+        assert is_closed(clients[11])
+        clients[-1].settimeout(0.1)
+        with pytest.raises(TimeoutError):
+            clients[-1].recv(1)
+
+
+def test_a_handshake_that_does_not_end_in_time_ends_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.1)
+    with serving(tls=self_signed("127.0.0.1")) as server, connected(server, b"\x16\x03\x01") as client:
+        assert is_closed(client)
+
+
+def test_a_request_may_come_with_the_end_of_the_handshake() -> None:
+    to_server, from_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    tls = ssl._create_unverified_context().wrap_bio(from_server, to_server)
+    with serving(tls=self_signed("127.0.0.1")) as server, connected(server) as client:
+        while True:
+            try:
+                tls.do_handshake()
+                break
+            except ssl.SSLWantReadError:
+                client.sendall(to_server.read())
+                from_server.write(client.recv(100_000))
+        tls.write(b"GET /livez HTTP/1.1\r\nHost: h\r\n\r\n")
+        client.sendall(to_server.read())  # in one piece
+        answer = b""
+        while not answer.endswith(b"\r\n\r\nok"):
+            try:
+                answer += tls.read(1000)
+            except ssl.SSLWantReadError:
+                from_server.write(client.recv(100_000))
+        assert answer.startswith(b"HTTP/1.1 200")
+
+
+LARGE = b"x" * (1 << 25)
+"""More than the buffers of both sides take."""
+
+
+def open_connections(server: HttpServer) -> int:
+    assert server._server is not None
+    return len(server._server.server_state.connections)
+
+
+@pytest.mark.parametrize("has_tls", [False, True])
+def test_an_answer_that_is_not_taken_ends_its_connection(
+    has_tls: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "ANSWER_SECONDS", 0.1)
+    tls = self_signed("127.0.0.1") if has_tls else None
+    with serving(tls=tls, metrics=lambda: LARGE) as server, connected(server) as plain, ExitStack() as stack:
+        client = plain
+        if has_tls:
+            client = stack.enter_context(ssl._create_unverified_context().wrap_socket(plain))
+        client.sendall(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert client.recv(1) == b"H"
+        received = 1
+        with suppress(OSError):  # a reset, or the end without the words of TLS
+            for _ in range(10_000):
+                get(server)  # takes the time that the client does not use to read
+                if not open_connections(server):
+                    break
+            assert not open_connections(server)
+            while piece := client.recv(1 << 20):
+                received += len(piece)
+        assert received < len(LARGE)
+
+
+def test_answers_that_are_not_taken_end_no_answers_to_probes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 4)
+    with serving(metrics=lambda: LARGE) as server, ExitStack() as stack:
+        for _ in range(6):
+            client = stack.enter_context(connected(server, b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n"))
+            assert client.recv(1) == b"H"
+        assert get(server).status == 200
+
+
+@pytest.mark.parametrize("has_tls", [False, True])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_body_that_is_no_http_leaves_no_traceback(
+    at_once: bool, has_tls: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    head, garbage = b"GET /livez HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", b"zz\r\nx\r\n"
+    tls = self_signed("127.0.0.1") if has_tls else None
+    with serving(tls=tls) as server, connected(server) as plain, ExitStack() as stack:
+        client = plain
+        if has_tls:
+            client = stack.enter_context(ssl._create_unverified_context().wrap_socket(plain))
+        client.sendall(head + garbage if at_once else head)
+        answer = client.recv(1000)
+        client.sendall(garbage)
+        with suppress(OSError):  # a reset
+            while more := client.recv(1000):
+                answer += more
+        assert answer.startswith(b"HTTP/1.1 400" if at_once else b"HTTP/1.1 200")
+        assert get(server).status == 200
+    assert not caplog.records
+
+
 def test_a_head_without_an_end_is_refused() -> None:
     with serving() as server, connected(server, b"GET /livez HTTP/1.1\r\n") as client:
         with suppress(OSError):
@@ -167,49 +275,3 @@ def test_addresses_of_ipv6() -> None:
     if socket.has_dualstack_ipv6():
         with serving("::") as server:
             assert get(server).status == 200, "by IPv4, too"
-
-
-def test_a_certificate_needs_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a container with a read-only root file system."""
-    pytest.importorskip("cryptography")
-
-    def refused(*_: object, **__: object) -> None:
-        raise FileNotFoundError("No usable temporary directory")
-
-    for name in ("mkstemp", "mkdtemp"):
-        monkeypatch.setattr(f"tempfile.{name}", refused)
-    assert self_signed("0.0.0.0").get_ciphers()
-
-
-def files(folder: Path) -> tuple[Path, Path]:
-    paths = folder / "cert", folder / "key"
-    for path, text in zip(paths, _made("127.0.0.1"), strict=True):
-        path.write_bytes(text)
-    return paths
-
-
-def test_a_key_that_does_not_fit_leaves_the_former_certificate_in_use(tmp_path: Path) -> None:
-    pytest.importorskip("cryptography")
-    certificate, key = files(tmp_path)
-    loaded = ServerCertificate(certificate, key)
-    loaded.refresh()
-    server = HttpServer(application(Endpoints()), Listener(tls=loaded.context))
-    server.start()
-    former = ssl.get_server_certificate(("127.0.0.1", server.port))
-    try:
-        certificate.write_bytes(_made("127.0.0.1")[0])
-        with pytest.raises(InputError, match="cannot be used"):
-            loaded.refresh()
-        assert ssl.get_server_certificate(("127.0.0.1", server.port)) == former
-    finally:
-        server.close()
-
-
-def test_an_encrypted_key_is_refused(tmp_path: Path) -> None:
-    serialization = pytest.importorskip("cryptography.hazmat.primitives.serialization")
-    certificate, key = files(tmp_path)
-    plain = serialization.load_pem_private_key(key.read_bytes(), None)
-    pkcs8, locked = serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"secret")
-    key.write_bytes(plain.private_bytes(serialization.Encoding.PEM, pkcs8, locked))
-    with pytest.raises(InputError, match="the key is encrypted"):
-        ServerCertificate(certificate, key).refresh()
