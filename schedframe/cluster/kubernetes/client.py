@@ -158,7 +158,7 @@ class ApiClient:
         """Open a watch: an iterator over the lines that arrived together.
 
         The iterator ends when the server ends the stream, and raises :class:`NoAnswer` when the connection
-        breaks or carries nothing for *quiet_seconds*.
+        breaks or carries no whole line for *quiet_seconds*.
         """
         headers = {"Accept": JSON}
         await self._authorize(headers)
@@ -166,18 +166,22 @@ class ApiClient:
             self._streams = streaming_session(self._tls)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=quiet_seconds)
         try:
-            async with self._streams.get(
-                url_of(self.access, path),
-                headers=[*self._own_headers(), *headers.items()],
-                timeout=timeout,
-                **options_of(self.access),
-            ) as reply:
+            async with (
+                asyncio.timeout(quiet_seconds) as opening,
+                self._streams.get(
+                    url_of(self.access, path),
+                    headers=[*self._own_headers(), *headers.items()],
+                    timeout=timeout,
+                    **options_of(self.access),
+                ) as reply,
+            ):
                 if reply.status != 200:
                     if reply.status == UNAUTHORIZED:
                         self._may_have_another(headers)
                     answer = Reply(reply.status, reply.headers, await reply.read())
                     raise _api_error(f"WATCH {path}", answer)
-                yield _lines(reply.content)
+                opening.reschedule(None)
+                yield _lines(reply.content, quiet_seconds)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             raise Unreachable(f"WATCH {path}: {reason_of(error)}") from None
         except TimeoutError:
@@ -279,16 +283,33 @@ class ApiClient:
         )
 
 
-async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
-    rest: list[bytes] = []
-    while chunk := await content.readany():
+async def _lines(content: aiohttp.StreamReader, quiet_seconds: float) -> AsyncIterator[list[bytes]]:
+    """Yield the lines that arrived together. Raises :class:`TimeoutError` after *quiet_seconds* without one.
+
+    aiohttp's timer sees to that while nothing arrives. Bytes that make no event, parts of a line and blank
+    lines, renew it, so the first of them starts a timer here: they would keep a watch that shows nothing.
+    """
+    rest, since = list[bytes](), loop_time()
+    has_other = False
+    while True:
+        if has_other:
+            async with asyncio.timeout_at(since + quiet_seconds):
+                chunk = await content.readany()
+        else:
+            chunk = await content.readany()
+        if not chunk:
+            return
         head, found, tail = chunk.rpartition(b"\n")
+        has_other = True
         if not found:
             rest.append(tail)
             continue
         rest.append(head)
         whole, rest = b"".join(rest), [tail]
+        if not whole or whole.isspace():
+            continue
         yield whole.split(b"\n")
+        since, has_other = loop_time(), bool(tail)
 
 
 def tls_context(access: Access, certificate: ClientCertificate | None = None) -> ssl.SSLContext:
@@ -331,7 +352,7 @@ def _api_error(request: str, reply: Reply) -> ApiError:
     status, headers, body = reply
     try:
         reason, message = reason_and_message(body) if body.startswith(MAGIC) else _decode_status(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # the latter for what is nested deeply
         reason, message = "", body[:200].decode(errors="replace")
     retry_after = None
     if status in (TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE):

@@ -97,16 +97,19 @@ class FileToken(_WithoutCertificate):
     _read_at: float | None = field(default=None, init=False)
 
     async def header(self) -> str | None:
-        """Return the token as of the last minute. A file that cannot be read any more leaves the last one."""
+        """Return the token as of the last minute. A file without a token any more leaves the last one."""
         now = time.monotonic()
         if self._read_at is None or now - self._read_at >= REREAD_SECONDS:
             try:
-                self._value = f"Bearer {self.path.read_text(encoding='utf-8').strip()}"
-                self._read_at = now
-            except OSError as error:
-                if not self._value:
-                    message = f"token file {self.path} cannot be read: {error.strerror or error}"
-                    raise CredentialsError(message) from None
+                token = self.path.read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                token, problem = "", f"cannot be read: {getattr(error, 'strerror', None) or error}"
+            else:
+                problem = "is empty"  # or it is being written
+            if token:
+                self._value, self._read_at = f"Bearer {token}", now
+            elif not self._value:
+                raise CredentialsError(f"token file {self.path} {problem}")
         return self._value
 
     def refused(self, header: str | None) -> bool:

@@ -221,6 +221,33 @@ def test_a_token_file_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not StaticToken("x").refused("x")
 
 
+@pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe"])
+def test_a_token_file_that_is_being_written_leaves_the_last_token(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    file = tmp_path / "token"
+    file.write_bytes(content)
+    tokens = FileToken(file)
+
+    def header() -> str | None:
+        with pytest.raises(StopIteration) as end:  # asyncio itself reads the clock
+            tokens.header().send(None)  # type: ignore[attr-defined]  # it is a coroutine
+        value: str | None = end.value.value
+        return value
+
+    with pytest.raises(CredentialsError, match="token file"):
+        tokens.header().send(None)  # type: ignore[attr-defined]  # it is a coroutine
+    file.write_text("one")
+    assert header() == "Bearer one"
+    now[0] = 61.0
+    file.write_bytes(content)
+    assert header() == "Bearer one"
+    file.write_text("two")
+    assert header() == "Bearer two", "the next request looks again, without another minute"
+
+
 def plugin(tmp_path: Path, body: str) -> dict[str, Any]:
     script = tmp_path / "plugin.sh"
     script.write_text(f"#!/bin/sh\n{body}\n")
