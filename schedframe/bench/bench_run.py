@@ -13,6 +13,7 @@ from typing import Final
 
 from attrs import define, field
 
+from ..cycle.runtime.interrupts import Hold
 from ..errors import SchedframeError
 from .fixture import ClusterFixture
 from .interference import Interference, Unit
@@ -170,20 +171,23 @@ class BenchRun:
         """
         scheduler, measuring, attempts = self.fixture.scheduler, self.measuring, self.measurement.attempts
         scheduler.sync()
-        started = perf_counter_ns()
-        while done is None or not done():
-            if self._interferences:
-                self._interfere()
-                started = perf_counter_ns()
-            if scheduler.schedule_one() is not None:
-                if measuring:
-                    ended = perf_counter_ns()
-                    attempts.append(ended - started)
-                    started = ended
-            elif (done is not None and done()) or not skip_wait():
-                break
-            else:
-                started = perf_counter_ns()
+        with Hold() as hold:  # once for all pods, as in run()
+            started = perf_counter_ns()
+            while done is None or not done():
+                if self._interferences:
+                    self._interfere()
+                    started = perf_counter_ns()
+                if scheduler.schedule_one() is not None:
+                    if measuring:
+                        ended = perf_counter_ns()
+                        attempts.append(ended - started)
+                        started = ended
+                elif (done is not None and done()) or not skip_wait():
+                    break
+                else:
+                    started = perf_counter_ns()
+                if hold.arrived:
+                    hold.check()
 
     def _interfere(self) -> None:
         for each in tuple(self._interferences):

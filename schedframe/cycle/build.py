@@ -7,6 +7,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..cluster import ClusterPort, RemoteCluster
 from ..config import EffectiveConfig, EffectiveProfile, FeatureGates, PassedPlugin, load_config
@@ -326,8 +327,16 @@ def queue_options(
     document, plan = config.config, framework.plan
     sorter = next(name for name, _ in framework.profile.plugins["queueSort"] if name in plan.plugins)
 
+    def try_again(pod: Pod) -> None:
+        known = core.pending.get(pod.key)
+        if known is not None and known.uid == pod.uid:
+            core.queue.activate([known])
+            core.queue.update(known, known)
+
     def on_fault(plugin: str, error: BaseException, pod: Pod) -> None:
-        core.report(from_exception(plugin, "queueing", error, pod), pod, "queueing")
+        core.report_returned(from_exception(plugin, "queueing", error, pod), pod, "queueing")
+        if not isinstance(error, plugin_faults()):
+            core.inbox.put(try_again, pod)  # an interruption says nothing about the pod
 
     return QueueOptions(
         sort_key=plan.queue_sort_key,

@@ -9,6 +9,7 @@ from random import Random
 from attrs import define, field
 
 from .._brief import brief_repr
+from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..cluster import ClusterPort
 from ..config import FeatureGates
@@ -142,3 +143,14 @@ class Core:
                 self.on_fault(status, pod)
             except Exception:
                 logger.exception("on_fault failed itself")
+            except BaseException as error:  # noqa: BLE001 - raised at the end of the step
+                self.inbox.interrupt(error)
+
+    def report_returned(self, status: Status, pod: Pod | None, where: str) -> None:
+        """Report a fault of a plugin; if it is an interruption, such as Ctrl-C, raise it after the step.
+
+        That is for hooks after which the core has to go on with what it began.
+        """
+        self.report(status, pod, where)
+        if status.error is not None and not isinstance(status.error, plugin_faults()):
+            self.inbox.interrupt(status.error)

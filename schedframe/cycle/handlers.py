@@ -92,12 +92,7 @@ class EventHandlers:
 
     def on_event(self, event: WatchEvent) -> None:
         """Handle one event of the watch."""
-        try:
-            self._by_kind[event.kind](event.old, event.new)
-        except (KeyboardInterrupt, SystemExit):
-            # In a gate or a hint: the event counts once more, or its pod would never be queued.
-            self.core.inbox.put_first(self.on_event, event)
-            raise
+        self._by_kind[event.kind](event.old, event.new)
 
     def _emit(self, old: Any, new: Any) -> None:
         for happened in derive_object_events(old, new):

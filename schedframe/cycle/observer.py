@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define, field
@@ -34,6 +35,28 @@ def record(
         recorder.decided(core, framework, info, decision)
     except Exception as error:  # noqa: BLE001 - a note that cannot be taken must not stop the scheduler
         core.report(Status.from_error(error), info.pod, "recorder")
+
+
+def contained_wake_up(core: Core, wake_up: Callable[[], None]) -> Callable[[], None]:
+    """Return *wake_up* without its exceptions, which would leave the call that put a message.
+
+    The first one is reported by the core, when it handles that message.
+    """
+    has_failed = False
+
+    def report(error: Exception) -> None:
+        core.report(Status.from_error(error), None, "wake_up")
+
+    def contained() -> None:
+        nonlocal has_failed
+        try:
+            wake_up()
+        except Exception as error:  # noqa: BLE001 - as above, in any thread
+            if not has_failed:
+                has_failed = True
+                core.inbox.note(report, error)
+
+    return contained
 
 
 def contained(core: Core, observer: Observer) -> Observer:

@@ -35,6 +35,7 @@ from .core import Core, logger
 from .findings import log_findings
 from .options import SchedulerOptions
 from .rejections import KnownRejections, known_rejections
+from .runtime.interrupts import Hold
 from .runtime.socket_wait import SocketWait
 from .search.search import Search
 from .watching import Watching
@@ -162,7 +163,9 @@ class Reloader:
         while self.requests:
             config, done = self.requests.popleft()
             try:
-                self.use(compiled(self.core, config, self.registry, self.options))
+                new = compiled(self.core, config, self.registry, self.options)
+                with Hold():
+                    self.use(new)
             except Exception as error:  # noqa: BLE001 - raised in the thread that asked for it
                 done.set_exception(error)
             else:

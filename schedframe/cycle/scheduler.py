@@ -30,13 +30,14 @@ from .events import EventRecorder
 from .findings import log_findings
 from .metering.collect import collect
 from .no_node import end_without_node
-from .observer import record
+from .observer import contained_wake_up, record
 from .options import SchedulerKeywords, SchedulerOptions
 from .outcomes import AttemptResult
 from .pending import PendingPods, pending_pods
 from .rejections import KnownRejections
 from .reload import Reloader, refuse_within_step
 from .runtime.executors import InlineExecutor
+from .runtime.interrupts import Hold, is_to_be_held
 from .runtime.socket_wait import SocketWait
 from .search.decision import Decision
 from .statistics import Statistics, statistics_of
@@ -88,8 +89,9 @@ class Scheduler:
         """Whether one of these was called."""
         self._closed = False
         self._stopping, self._woken = threading.Event(), threading.Event()
-        self._wake_up = options.wake_up
-        self.core.inbox.wake_up = options.wake_up
+        wake_up = options.wake_up
+        self._wake_up = None if wake_up is None else contained_wake_up(self.core, wake_up)
+        self.core.inbox.wake_up = self._wake_up
 
     # ---- the loop ----------------------------------------------------------------------------------------
 
@@ -105,7 +107,7 @@ class Scheduler:
 
     def sync(self) -> None:
         """Take in everything that has happened, a reload included; schedule nothing."""
-        with self._driving:
+        with self._driving, Hold():
             self.start()
             self.core.inbox.drain()
             self._reloader.exchange()
@@ -116,13 +118,22 @@ class Scheduler:
         Returns when to call again, in seconds of the clock: now if there is more to do, ``None`` if only a
         message can change anything (``wake_up`` is called for each).
         """
-        worked = self.schedule_one() is not None
+        if is_to_be_held():
+            with Hold():
+                return self.step()
+        worked = self._schedule_one() is not None
         if not worked:
             self.refresh_conditions(rarely=True)
         return self.core.clock() if worked or self.core.inbox else self.next_deadline()
 
     def schedule_one(self) -> Decision | None:
         """Take in what happened, then the scheduling cycle of the next pod; ``None`` if no pod is ready."""
+        if is_to_be_held():
+            with Hold():
+                return self._schedule_one()
+        return self._schedule_one()
+
+    def _schedule_one(self) -> Decision | None:
         if not self._watching.begun:
             self.start()
         core = self.core
@@ -170,11 +181,14 @@ class Scheduler:
         """
         cycles = 0
         self._runs = True
-        with self._driving:
+        with self._driving, Hold() as hold:
             while True:
                 self._woken.clear()
-                while self.schedule_one() is not None:
+                while self._schedule_one() is not None:
                     cycles += 1
+                    if hold.arrived:
+                        hold.check()
+                hold.check()
                 if self.core.inbox:
                     continue
                 if self._nothing_under_way():
@@ -182,12 +196,12 @@ class Scheduler:
                     if self.core.inbox:
                         continue
                     return cycles
-                self._wait(None)
+                self._wait(hold, None)
 
     def run(self) -> None:
         """Schedule until :meth:`stop` is called, sleeping when there is nothing to do."""
         self._runs = True
-        with self._driving:
+        with self._driving, Hold() as hold:
             while True:
                 # In this order: a stop() after the look at the flag also wakes this thread.
                 self._woken.clear()
@@ -195,7 +209,9 @@ class Scheduler:
                     break
                 deadline = self.step()
                 if deadline is None or deadline > self.core.clock():
-                    self._wait(deadline)
+                    self._wait(hold, deadline)
+                elif hold.arrived:
+                    hold.check()
             if not self._closed:
                 self._stopping.clear()
 
@@ -327,8 +343,7 @@ class Scheduler:
             return
         core.queue.flush()
         self._waiting.expire(now)
-        for paused in list(core.paused.due(now)):
-            resume(core, paused)
+        core.inbox.handle_all(partial(resume, core), list(core.paused.due(now)))
         for pod in core.cache.expire(now):
             self._handlers.expired(pod)
         for action in core.timers.due(now):
@@ -343,12 +358,12 @@ class Scheduler:
         waits = (core.waiting.get, core.paused.get)
         return all(any(get(uid) is not None for get in waits) for uid in core.binding)
 
-    def _wait(self, deadline: float | None) -> None:
+    def _wait(self, hold: Hold, deadline: float | None) -> None:
         self.core.inbox.wake_up = self._wake
         try:
             if not self.core.inbox:
                 seconds = None if deadline is None else max(0.0, deadline - self.core.clock())
-                self._woken.wait(None if seconds is None else min(seconds, threading.TIMEOUT_MAX))
+                hold.wait(self._woken, None if seconds is None else min(seconds, threading.TIMEOUT_MAX))
         finally:
             self.core.inbox.wake_up = self._wake_up
 
@@ -394,6 +409,7 @@ class Scheduler:
 
     def pending(self) -> PendingPods:
         """Return the pods that wait, with where, why and until when: a sequence that prints as a table."""
-        self.refresh_conditions()
-        self.core.inbox.drain()
+        with Hold():
+            self.refresh_conditions()
+            self.core.inbox.drain()
         return pending_pods(self.core)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from attrs import define, field
 
-from ..cluster import Subscription, WatchHandler
+from ..cluster import RemoteCluster, Subscription, WatchHandler
 from .core import Core
 from .handlers import EventHandlers
 from .metering.sampled_events import SampledEvents
+from .runtime.interrupts import letting_through
 
 
 @define(eq=False)
@@ -28,7 +31,10 @@ class Watching:
         if self._handler is None:
             self._handler = self._poster()
         if more:
-            self._subscriptions.append(self.core.cluster.watch(self._handler, more))
+            watch = partial(self.core.cluster.watch, self._handler, more)
+            # The first lists of a remote cluster may take minutes, and an interrupted watch closes itself.
+            remote = isinstance(self.core.cluster, RemoteCluster)
+            self._subscriptions.append(letting_through(watch) if remote else watch())
             self._kinds |= frozenset(more)
             self.begun = True
 

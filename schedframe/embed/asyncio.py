@@ -11,6 +11,7 @@ from attrs import define, field
 from .._brief import brief_repr
 from .._checked import checked
 from ..cycle import Scheduler
+from ..cycle.runtime.interrupts import Hold
 from ..errors import InputError, SchedframeError
 from .embedding import Embedding
 
@@ -62,7 +63,7 @@ class AsyncDriver:
     async def run(self, target: Scheduler | Embedding[Any, Any]) -> None:
         """Drive *target* until :meth:`stop` is called, or the task that awaits this is cancelled.
 
-        Errors of callbacks leave this method, as they leave ``step``. Closes nothing.
+        What leaves ``step`` leaves this method, such as ``KeyboardInterrupt``. Closes nothing.
         """
         loop = asyncio.get_running_loop()
         with self._lock:
@@ -95,10 +96,11 @@ class AsyncDriver:
         self, target: Scheduler | Embedding[Any, Any], loop: asyncio.AbstractEventLoop
     ) -> float | None:
         end = loop.time() + self.budget
-        while True:
-            deadline = target.step()
-            if deadline is None or deadline > _now(target) or loop.time() >= end:
-                return deadline
+        with Hold() as hold:
+            while True:
+                deadline = target.step()
+                if deadline is None or deadline > _now(target) or loop.time() >= end or hold.arrived:
+                    return deadline
 
     async def _wait(self, seconds: float) -> None:
         try:

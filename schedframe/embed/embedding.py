@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, Self, Unpack
 
 from .._brief import brief_of
 from .._checked import checked
+from .._plugin_faults import message_of, plugin_faults
 from .._validators import collection, has
 from .._validators import options as checked_options
 from .._wording import described
+from ..api import Pod
 from ..cycle import Clock, Decision, Scheduler, SystemClock
+from ..cycle.runtime.interrupts import Hold, is_to_be_held
 from ..errors import InputError
 from ..framework import Code, Status
 from .amounts import Amounts
@@ -34,8 +37,9 @@ class Embedding(Generic[T, W]):
 
     One thread at a time drives it, by :meth:`run`, :meth:`run_until_idle` or :meth:`step`, and runs the
     callbacks, between two decisions. All other methods may be called from any thread, and from callbacks. An
-    error that a callback raises (other than :class:`NotStarted`) leaves the method that drives; what was
-    decided stays decided. Raises :class:`ConfigError` and :class:`InputError`.
+    error that a callback raises (other than :class:`NotStarted`) is a fault, reported with the key of the
+    task; what was decided stays decided, and the rest goes on. Raises :class:`ConfigError` and
+    :class:`InputError`.
     """
 
     def __init__(
@@ -169,7 +173,8 @@ class Embedding(Generic[T, W]):
             delay = 0.0 if placement.is_stopping else self._delay_of(placement)
         changed = self._ledger.fail(placement, delay)
         if changed:
-            self._wake()  # the scheduler does not know of held tasks, so it reports no new deadline itself
+            # The scheduler does not know of held tasks, so it reports no new deadline itself.
+            self.scheduler.core.inbox.wake()
         return changed
 
     def _delay_of(self, placement: Placement) -> float:
@@ -178,9 +183,8 @@ class Embedding(Generic[T, W]):
         try:
             return checked_seconds(self._retry(failures), "")
         except Exception as error:  # noqa: BLE001  # any error of the caller's function is a fault
-            pod, core = placement.pod, self.scheduler.core
-            fault = Status(Code.ERROR, (f"retry({failures}) of task {pod.name}: {error}",), "retry", error)
-            core.inbox.put(lambda pod: core.report(fault, pod, "embedding"), pod)
+            fault = _fault("retry", placement.pod, error, f"({failures})")
+            self.scheduler.core.inbox.put(self._report, (fault, placement.pod))
             return Backoff()(failures)
 
     # ---- looking -----------------------------------------------------------------------------------------
@@ -216,7 +220,8 @@ class Embedding(Generic[T, W]):
         """
         queued = {pod.key: pod for pod in self.scheduler.pending()}
         if self.options.on_unplaced is None:
-            self._dispatch_all(None)  # the reasons that changed
+            with Hold():
+                self._dispatch_all(None)  # the reasons that changed
         waiting = []
         for entry in self._ledger.entries():
             if entry.state in (TaskState.WAITING, TaskState.HELD):
@@ -247,6 +252,9 @@ class Embedding(Generic[T, W]):
         Return when to call again, in seconds of the clock: now if there is more to do, ``None`` if only a
         call of another method can change anything (then ``wake_up`` is called).
         """
+        if is_to_be_held():
+            with Hold():
+                return self.step()
         self._ledger.release_due()
         scheduler = self.scheduler
         decision = scheduler.schedule_one()
@@ -270,14 +278,16 @@ class Embedding(Generic[T, W]):
     def run_until_idle(self) -> int:
         """Step until nothing is left that can be done now; return the number of steps. Never sleeps."""
         steps = 1
-        with self._driving:
+        with self._driving, Hold() as hold:
             while (deadline := self.step()) is not None and deadline <= self.clock():
                 steps += 1
+                if hold.arrived:
+                    hold.check()
         return steps
 
     def run(self) -> None:
         """Place tasks until :meth:`stop` is called, sleeping when there is nothing to do."""
-        with self._driving:
+        with self._driving, Hold() as hold:
             while True:
                 # Clear first: a stop() after the flag was read sets the event again.
                 self._woken.clear()
@@ -285,9 +295,11 @@ class Embedding(Generic[T, W]):
                     break
                 deadline = self.step()
                 if deadline is None:
-                    self._woken.wait()
+                    hold.wait(self._woken, None)
                 elif (remaining := deadline - self.clock()) > 0:
-                    self._woken.wait(min(remaining, threading.TIMEOUT_MAX))
+                    hold.wait(self._woken, min(remaining, threading.TIMEOUT_MAX))
+                elif hold.arrived:
+                    hold.check()
             self._stopping.clear()
 
     def stop(self) -> None:
@@ -331,18 +343,32 @@ class Embedding(Generic[T, W]):
             started = ledger.placed(pod.uid, pod.name, event.worker)
             if started is not None and options.on_place is not None:
                 try:
-                    options.on_place(*started)
+                    self._call("on_place", pod, options.on_place, *started)
                 except NotStarted as refusal:
                     self._not_started(pod.name, event.worker, refusal)
         elif isinstance(event, Evicted):
             stopped = ledger.evicted(pod.uid, pod.name)
             if stopped is not None and options.on_evict is not None:
-                options.on_evict(*stopped)
+                self._call("on_evict", pod, options.on_evict, *stopped)
         else:
             why = self._failure(event, decision)
             task = ledger.unplaced(pod.uid, pod.name, why)
             if task is not None and options.on_unplaced is not None:
-                options.on_unplaced(task, why)
+                self._call("on_unplaced", pod, options.on_unplaced, task, why)
+
+    def _call(self, name: str, pod: Pod, callback: Callable[..., object], *arguments: Any) -> None:
+        """Call *callback*; an error is a fault of it. Raises :class:`NotStarted` for that of ``on_place``."""
+        try:
+            callback(*arguments)
+        except BaseException as error:
+            if isinstance(error, NotStarted) and name == "on_place":
+                raise
+            self._report((_fault(name, pod, error), pod))
+            if not isinstance(error, plugin_faults()):
+                raise  # as Ctrl-C in the callback
+
+    def _report(self, fault: tuple[Status, Pod]) -> None:
+        self.scheduler.core.report(*fault, "embedding")
 
     def _failure(self, event: Unplaced, decision: Decision | None) -> PlacementFailure:
         """Return the reasons with their numbers, where they are known, else the pod's condition."""
@@ -392,3 +418,10 @@ def _key_of(thing: Any) -> str:
         return thing
     has("key", thing, ["key"], "give the key as a text, or an object that has it")
     return str(thing.key)
+
+
+def _fault(callback: str, pod: Pod, error: BaseException, arguments: str = "") -> Status:
+    """Return the fault that *error* of a callback is, with the key of the task."""
+    return Status(
+        Code.ERROR, (f"{callback}{arguments} of task {pod.name}: {message_of(error)}",), callback, error
+    )

@@ -13,6 +13,7 @@ from attrs import define, field, frozen
 
 from ..api import Node, Pod, PodGroup
 from ..cluster import Conflict, InMemoryCluster, NotFound
+from ..cycle.runtime.interrupts import Hold
 from ..errors import InvariantError
 from .translation import NAMESPACE, pod_key
 from .values import PlacementFailure, T, TaskState, W
@@ -79,7 +80,7 @@ class Ledger(Generic[T, W]):
 
     def add_worker(self, worker: W, node: Node) -> None:
         """Add a worker. Raises :class:`Conflict` if its key is taken."""
-        with self._lock:
+        with Hold(), self._lock:
             if node.name in self.workers:
                 raise Conflict(f"worker {node.name} is there already; update it, or choose another key")
             self.workers[node.name] = WorkerEntry(worker)
@@ -87,7 +88,7 @@ class Ledger(Generic[T, W]):
 
     def update_worker(self, worker: W, node: Node) -> None:
         """Replace a worker by a newer version. Raises :class:`NotFound`."""
-        with self._lock:
+        with Hold(), self._lock:
             self._worker(node.name).worker = worker
             self.cluster.update(node)
 
@@ -96,7 +97,7 @@ class Ledger(Generic[T, W]):
 
         Raises :class:`NotFound`.
         """
-        with self._lock:
+        with Hold(), self._lock:
             lost = [self.tasks[name] for name in self._worker(key).tasks]
             del self.workers[key]
             self.cluster.delete("Node", key)
@@ -114,7 +115,7 @@ class Ledger(Generic[T, W]):
 
     def submit(self, task: T, pod: Pod) -> None:
         """Add a task. Raises :class:`Conflict` if its key is taken."""
-        with self._lock:
+        with Hold(), self._lock:
             if pod.name in self.tasks:
                 raise Conflict(f"task {pod.name} is there already; finish it first, or choose another key")
             entry = self.tasks[pod.name] = TaskEntry(task, pod.name, pod)
@@ -122,7 +123,7 @@ class Ledger(Generic[T, W]):
 
     def submit_group(self, tasks: tuple[T, ...], group: PodGroup, pods: tuple[Pod, ...]) -> None:
         """Add the tasks of a group, or none of them. Raises :class:`Conflict` if a key is taken."""
-        with self._lock:
+        with Hold(), self._lock:
             names = [pod.name for pod in pods]
             taken = [name for name in names if name in self.tasks]
             if taken:
@@ -147,7 +148,7 @@ class Ledger(Generic[T, W]):
 
     def finish(self, key: str, on: str | None) -> bool:
         """Remove a task; return whether it was there (on that worker)."""
-        with self._lock:
+        with Hold(), self._lock:
             entry = self._entry_on(key, on)
             if entry is None:
                 return False
@@ -170,7 +171,7 @@ class Ledger(Generic[T, W]):
         A task that had to stop waits again at once, and has not failed. Return whether the task still had
         that placement; if not, nothing changes.
         """
-        with self._lock:
+        with Hold(), self._lock:
             entry = self.tasks.get(placement.pod.name)
             if entry is None or entry.uid != placement.uid:
                 return False

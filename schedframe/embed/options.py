@@ -27,7 +27,11 @@ class EmbeddingOptions(Generic[T, W]):
     """Options of an :class:`Embedding`, which takes each of them as a keyword argument too."""
 
     on_place: Callable[[T, W], None] | None = field(default=None, validator=_OF_TASK_AND_WORKER)
-    """``on_place(task, worker)``: start the task there; raise :class:`NotStarted` if that fails."""
+    """``on_place(task, worker)``: start the task there; raise :class:`NotStarted` if that fails.
+
+    Any other error of this, ``on_unplaced`` or ``on_evict`` is a fault, reported with the key of the task,
+    which stays as it was decided: placed, waiting, or to be stopped.
+    """
     on_unplaced: Callable[[T, PlacementFailure], None] | None = field(
         default=None, validator=optional_call("give a function of a task and the reason")
     )
@@ -39,11 +43,17 @@ class EmbeddingOptions(Generic[T, W]):
     needs: Callable[[T], Requirements] | None = field(
         default=None, validator=optional_call("give a function of a task")
     )
-    """What a task needs if :meth:`Embedding.submit` is called without requirements."""
+    """What a task needs if :meth:`Embedding.submit` is called without requirements.
+
+    An error leaves that call, and the task is not added.
+    """
     limits: Callable[[W], Limits] | None = field(
         default=None, validator=optional_call("give a function of a worker")
     )
-    """What a worker allows if :meth:`Embedding.add_worker` is called without limits."""
+    """What a worker allows if :meth:`Embedding.add_worker` is called without limits.
+
+    An error leaves that call, which changes nothing.
+    """
     retry: Retry | None = field(
         default=None, validator=optional_call("give a function of the number of failures, such as Backoff()")
     )
@@ -73,9 +83,13 @@ class EmbeddingOptions(Generic[T, W]):
     metrics: MetricsSink | None = None
     tracing: TracingSink | None = None
     wake_up: Callable[[], None] | None = None
-    """Called, in any thread, when there is something to do before the deadline that ``step`` returned."""
+    """Called, in any thread, when there is something to do before the deadline that ``step`` returned. Its
+    first error is a fault.
+    """
     on_fault: Callable[[Status, Pod | None], None] | None = None
-    """Called with each fault of a plugin or of ``retry``, and the pod it concerns."""
+    """Called with each fault of a plugin or callback, and the pod it concerns, named by the key of the task.
+    An error of ``on_fault`` itself is logged.
+    """
 
 
 class EmbeddingKeywords(TypedDict, Generic[T, W], total=False):

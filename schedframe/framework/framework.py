@@ -315,12 +315,15 @@ class Framework:
         return None
 
     def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> list[Status]:
-        """Undo reserve with every plugin, last first, also after faults, which are returned."""
+        """Undo reserve with every plugin, last first, also after faults, which are returned.
+
+        So are interruptions, such as Ctrl-C in a plugin: see ``error`` of the status.
+        """
         faults = []
         for entry in self.plan.unreserve:
             try:
                 entry.call(state, pod, node_name)
-            except plugin_faults() as error:
+            except BaseException as error:  # noqa: BLE001 - the others must give back what they hold, too
                 faults.append(from_exception(entry.name, "unreserve", error, pod, node_name))
         return faults
 
@@ -367,12 +370,12 @@ class Framework:
         return tuple(names)
 
     def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> list[Status]:
-        """Run every post_bind plugin; return their faults."""
+        """Run every post_bind plugin; return their faults, and interruptions as :meth:`run_unreserve`."""
         faults = []
         for entry in self.plan.post_bind:
             try:
                 entry.call(state, pod, node_name)
-            except plugin_faults() as error:
+            except BaseException as error:  # noqa: BLE001 - the pod is bound, whatever happens
                 faults.append(from_exception(entry.name, "post_bind", error, pod, node_name))
         return faults
 

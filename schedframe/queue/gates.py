@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .._plugin_faults import plugin_faults
 from ..api import Pod
 from .hints import FaultFn, PreEnqueueFn, QueueProfile
 from .queued_pod import QueuedPodInfo, interned
@@ -39,7 +38,7 @@ class Gates:
         for plugin, pre_enqueue in plugins:
             try:
                 answer = pre_enqueue(pod)
-            except plugin_faults() as error:  # reported with the plugin's name, as for hints
+            except BaseException as error:  # noqa: BLE001 - reported with the plugin's name, as for hints
                 self._on_fault(plugin, error, pod)
             else:
                 if answer is None or not self._refuses(profile, plugin, answer, pod):
@@ -69,7 +68,7 @@ class Gates:
             for pre_enqueue in () if info.flushed else asked:
                 try:
                     answer = pre_enqueue(info.pod)
-                except plugin_faults() as error:  # reported with the plugin's name, as for hints
+                except BaseException as error:  # noqa: BLE001 - reported with the plugin's name, as for hints
                     self._on_fault(gate, error, info.pod)
                     break
                 # Most gates return one and the same object for all pods; it is read once.

@@ -31,14 +31,20 @@ def answer_as_given(plugin: str, answer: Any) -> Any:
 
 
 FaultFn: TypeAlias = Callable[[str, BaseException, Pod], None]
-"""``on_fault(plugin, exception, pod)``: a hint or a pre_enqueue plugin failed."""
+"""``on_fault(plugin, exception, pod)``: a hint or a pre_enqueue plugin failed, or was interrupted.
+
+The exception may be any, such as ``KeyboardInterrupt``. The queue is in the middle of a change then, so the
+function should remember an interruption and raise it later.
+"""
 
 _log = logging.getLogger(__name__)
 
 
 def log_fault(plugin: str, error: BaseException, pod: Pod) -> None:
-    """Log a fault of a plugin with its traceback: the default of ``on_fault``."""
+    """Log a fault of a plugin with its traceback, raise an interruption: the default of ``on_fault``."""
     _log.error("plugin %s failed for pod %s: %s", plugin, pod.key, fault_text(error), exc_info=error)
+    if not isinstance(error, plugin_faults()):
+        raise error
 
 
 def _with_implied(
@@ -207,7 +213,7 @@ class HintTable:
                     f"a queueing hint of {plugin} returned None; return QueueingHint.QUEUE or SKIP"
                 )
             return bool(answer)
-        except plugin_faults() as error:
+        except BaseException as error:  # noqa: BLE001 - a pod must not be lost between two pools
             self._on_fault(plugin, error, pod)
             return True
 

@@ -18,6 +18,7 @@ from ..config import ConfigSource, FeatureGates
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
+from ..cycle.runtime.interrupts import Hold
 from ..errors import InputError, Problems
 from ..framework import Extender, PluginsToPass, Registry
 from .bindings import GivenPlacements
@@ -146,11 +147,12 @@ class Simulation:
             present = (obj for kind in Expander.READS for obj in self.cluster.list(kind))
             expander = Expander.among((*present, *values), workloads)
             values = [made for value in values for made in expander.expand(value)]
-        if given.any:
-            values = self._placed(values, given)
-        for value in values:
-            self.cluster.apply(value)
-        self.scheduler.sync()
+        with Hold():
+            if given.any:
+                values = self._placed(values, given)
+            for value in values:
+                self.cluster.apply(value)
+            self.scheduler.sync()
 
     def _placed(self, values: list[ClusterObject], given: GivenPlacements) -> list[ClusterObject]:
         """Return *values*, and pods that are there, on their given nodes; delete pods that were preempted.
@@ -171,8 +173,9 @@ class Simulation:
     @checked
     def remove_node(self, name: str) -> None:
         """Delete a node. Its pods stay under its name. Raises :class:`NotFound`."""
-        self.cluster.delete("Node", name)
-        self.scheduler.sync()
+        with Hold():
+            self.cluster.delete("Node", name)
+            self.scheduler.sync()
 
     def remove_pod(self, key: str) -> bool:
         """Delete the placed pod of that key or name, and return whether there was one.
@@ -187,11 +190,12 @@ class Simulation:
         pod = _only(placed, key)
         if pod is None:
             return False
-        if self.cluster.get("Pod", pod.key) is not None:
-            self.cluster.delete("Pod", pod.key)
-            self.scheduler.sync()
-        else:
-            self._core.cache.remove_pod(pod.uid)
+        with Hold():
+            if self.cluster.get("Pod", pod.key) is not None:
+                self.cluster.delete("Pod", pod.key)
+                self.scheduler.sync()
+            else:
+                self._core.cache.remove_pod(pod.uid)
         return True
 
     # ---- questions ---------------------------------------------------------------------------------------
@@ -208,7 +212,8 @@ class Simulation:
             if found is None:
                 raise InputError("pod", f"no pod is named {pod}", "write its name or namespace/name")
             pod = found
-        return self.evaluator.evaluate(_with_uid(as_pod(pod, strict=self.strict)))
+        with Hold():
+            return self.evaluator.evaluate(_with_uid(as_pod(pod, strict=self.strict)))
 
     def assume(self, pod: AnyPod, node_name: str) -> None:
         """Count *pod* as running on the node from now on, without any other effect.
@@ -225,7 +230,8 @@ class Simulation:
             raise InputError("node_name", f'there is no node "{node_name}"', fix)
         if value.uid in cache:
             raise InputError("pod", f"{value.key} has a node already", "give another pod, or remove it first")
-        cache.assume_pod(value.with_node_name(node_name))
+        with Hold():
+            cache.assume_pod(value.with_node_name(node_name))
 
     def cycle(self, pod: AnyPod) -> CycleReport:
         """Search for a node for *pod*, with sampling if it is on. The pod is not placed.
@@ -238,7 +244,8 @@ class Simulation:
         framework = self.evaluator.framework_of(value)
         if framework is None:
             raise InputError("pod", self._no_profile(value), "set spec.schedulerName")
-        decision = self._core.search.decide(framework, value)
+        with Hold():
+            decision = self._core.search.decide(framework, value)
         order = self._core.cache.order.names() if sampling is not None else sorted(self._nodes())
         best, total = _best(decision)
         return CycleReport(
@@ -266,7 +273,8 @@ class Simulation:
         """
         pods = collection("pods", pods, "give a list of pods; schedule() places those that are pending")
         decoded = [as_pod(pod, strict=self.strict) for pod in pods]  # all, before the first is created
-        values = [self.cluster.apply(pod) for pod in decoded] or self.pending()
+        with Hold():
+            values = [self.cluster.apply(pod) for pod in decoded] or self.pending()
         if on_cycle is not None:
             while (decision := self.scheduler.schedule_one()) is not None:
                 on_cycle(decision)

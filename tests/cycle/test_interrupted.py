@@ -1,4 +1,7 @@
-"""Ctrl-C in a hook reaches the caller, and no pod is lost; what a plugin cancelled itself is its fault."""
+"""Ctrl-C in a hook reaches the caller, and no pod is lost; what a plugin cancelled itself is its fault.
+
+The same holds for all that is no ``Exception``.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,24 @@ HOOKS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+class Own(BaseException):
+    """An interruption that is not built in."""
+
+
+def in_group() -> BaseException:
+    return BaseExceptionGroup("both", [KeyboardInterrupt(), ValueError()])
+
+
+INTERRUPTIONS: dict[type[BaseException], Callable[[], BaseException]] = {
+    each: each for each in (KeyboardInterrupt, SystemExit, GeneratorExit, Own)
+}
+INTERRUPTIONS[BaseExceptionGroup] = in_group
+
+
 class Interrupt:
     """Raises an interruption at one of its calls."""
 
-    def __init__(self, at: int, error: type[BaseException]) -> None:
+    def __init__(self, at: int, error: Callable[[], BaseException]) -> None:
         self.calls, self.at, self.error = 0, at, error
 
     def __call__(self) -> None:
@@ -51,11 +68,11 @@ class Interrupt:
             raise self.error()
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("error", INTERRUPTIONS)
 @pytest.mark.parametrize("at", [1, 4])
 @pytest.mark.parametrize("hook", HOOKS)
 def test_no_pod_is_lost(hook: str, at: int, error: type[BaseException]) -> None:
-    fake = plugin_class(**{hook: HOOKS[hook](Interrupt(at, error))})
+    fake = plugin_class(**{hook: HOOKS[hook](Interrupt(at, INTERRUPTIONS[error]))})
     only = {"queueSort": ["Fake"]} if hook == "queue_sort_key" else {}
     world = World({"Fake": fake}, only=only)
     world.create(make_node("a", cpu=4), make_node("b", cpu=4))

@@ -214,20 +214,23 @@ def test_deadlines_wake_it_too() -> None:
     in_loop(main)
 
 
-def test_errors_of_callbacks_leave_run_and_it_can_go_on() -> None:
+def test_run_goes_on_after_errors_of_callbacks_and_after_interruptions() -> None:
     async def main() -> None:
+        errors = [ZeroDivisionError, GeneratorExit, ZeroDivisionError]
+
         def on_place(task: Task, worker: Worker) -> None:
-            raise ZeroDivisionError
+            raise errors[int(task.key)]
 
         driver = AsyncDriver()
-        tasks = [Task("t"), Task("u")]
+        tasks = [Task(str(number)) for number in range(3)]
         embedding = Embedding([Worker("a")], tasks, on_place=on_place, wake_up=driver.wake_up)
-        for _ in tasks:
-            with pytest.raises(ZeroDivisionError):
-                await driver.run(embedding)
+        with pytest.raises(GeneratorExit):
+            await driver.run(embedding)
         driver.stop()
         await driver.run(embedding)
-        assert len(embedding.tasks_on("a")) == 2
+        embedding.run_until_idle()
+        assert len(embedding.tasks_on("a")) == 3
+        embedding.check_invariants()
 
     in_loop(main)
 

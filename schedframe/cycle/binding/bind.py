@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from ...api import Pod
 from ...cluster import ViewChange
 from ...framework import Code, Status
 from ...framework.extender import is_interested
@@ -27,18 +29,30 @@ def start_binding(core: Core, attempt: Attempt) -> None:
     assumed = attempt.assumed
     assert assumed is not None
     core.queue.done(attempt.info.uid)
+    try:
+        problem = _prepare(core, attempt, assumed)
+    except BaseException as error:  # as Ctrl-C in a hook, which must not take the pod with it
+        finish_binding(core, attempt, Status.from_error(error))
+        raise
+    if problem is None:
+        submit(core, attempt)
+    else:
+        finish_binding(core, attempt, problem)
+
+
+def _prepare(core: Core, attempt: Attempt, assumed: Pod) -> Status | None:
+    """Find out which plugins and extenders bind the pod; return the error of one."""
     framework = attempt.framework
     if framework.plan.pre_bind and not attempt.idle:
         names = framework.pre_binders(attempt.state, assumed, attempt.node_name)
         if isinstance(names, Status):
-            finish_binding(core, attempt, names)
-            return
+            return names
         attempt.pre_binders = names
         if names:
             publish_expected_node(core, attempt, names[0])
     if core.binders:
         attempt.binders = tuple([each for each in core.binders if is_interested(each, assumed)])
-    submit(core, attempt)
+    return None
 
 
 def submit(core: Core, attempt: Attempt) -> None:
@@ -116,7 +130,7 @@ def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
         core.cache.finish_binding(assumed, core.clock())
     if attempt.framework.plan.post_bind:
         for problem in attempt.framework.run_post_bind(attempt.state, assumed, attempt.node_name):
-            core.report(problem, assumed, "post_bind")
+            core.report_returned(problem, assumed, "post_bind")
     if attempt.state.get(PODS_TO_ACTIVATE):
         activate_requested(core, attempt.state)
     if attempt.started:
@@ -167,7 +181,7 @@ def roll_back(core: Core, attempt: Attempt) -> bool:
     assert assumed is not None
     core.binding.pop(assumed.uid, None)
     for problem in attempt.framework.run_unreserve(attempt.state, assumed, attempt.node_name):
-        core.report(problem, assumed, "unreserve")
+        core.report_returned(problem, assumed, "unreserve")
     return core.cache.forget_pod(assumed)
 
 
@@ -187,5 +201,6 @@ def emit(
     )
     # Attempts that are paused, or may be on return from the executor, are among those in binding.
     if core.binding:
-        for paused in core.paused.concerned(event, old if new is None else new):
-            resume(core, paused)
+        concerned = core.paused.concerned(event, old if new is None else new)
+        if concerned:
+            core.inbox.handle_all(partial(resume, core), concerned)

@@ -35,6 +35,8 @@ def observe(core: Core, attempt: Attempt, result: AttemptResult, rejected_by: tu
             observer.attempt_ended(outcome)
         except Exception as error:  # noqa: BLE001 - counting must not stop the scheduler
             core.report(Status.from_error(error), attempt.pod, "observer")
+        except BaseException as error:  # noqa: BLE001 - the attempt has ended, so this is raised after the step
+            core.inbox.interrupt(error)
 
 
 def callback_of_bound(core: Core) -> Callable[[Attempt], None]:

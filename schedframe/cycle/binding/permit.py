@@ -56,12 +56,17 @@ class PermitDesk:
 
     def expire(self, now: float) -> None:
         """Reject the pods whose time to wait for a plugin is over."""
-        for waiting, plugin, seconds in list(self._core.waiting.expired(now)):
-            waited = Duration.of(round(seconds, 3))
-            reason = f"rejected due to timeout after waiting {waited} at plugin {plugin}"
-            status = Status.unschedulable(reason).with_plugin(plugin)
-            self._ended(waiting, status)
-            reject(self._core, waiting.ticket, status)
+        expired = list(self._core.waiting.expired(now))
+        if expired:
+            self._core.inbox.handle_all(self._time_out, expired)
+
+    def _time_out(self, expired: tuple[WaitingPod[Attempt], str, float]) -> None:
+        waiting, plugin, seconds = expired
+        waited = Duration.of(round(seconds, 3))
+        reason = f"rejected due to timeout after waiting {waited} at plugin {plugin}"
+        status = Status.unschedulable(reason).with_plugin(plugin)
+        self._ended(waiting, status)
+        reject(self._core, waiting.ticket, status)
 
     def _ended(self, waiting: WaitingPod[Attempt], status: Status | None) -> None:
         core = self._core

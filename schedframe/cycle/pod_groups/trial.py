@@ -192,6 +192,6 @@ class Trial:
         assert assumed is not None
         if self.framework.plan.unreserve and not attempt.idle:
             for problem in self.framework.run_unreserve(attempt.state, assumed, member.node_name):
-                self.core.report(problem, member.pod, "unreserve")
+                self.core.report_returned(problem, member.pod, "unreserve")
         self.core.members.unset_scheduled(self.group.key, assumed, member.pod)
         attempt.state.delete(GROUP_TRIAL)

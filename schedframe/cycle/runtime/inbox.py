@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from attrs import define, field
@@ -26,6 +26,10 @@ class Inbox:
         wake_up = self.wake_up  # read once: the core may be taking it away
         if wake_up is not None:
             wake_up()
+
+    def note(self, method: Callable[..., None], argument: Any) -> None:
+        """Ask the core to call ``method(argument)`` without waking it."""
+        self._messages.append((method, argument))
 
     def put_first(self, method: Callable[..., None], argument: Any) -> None:
         """Ask the core to call ``method(argument)`` before all that waits. The core's thread only."""
@@ -71,11 +75,39 @@ class Inbox:
         return post, divert
 
     def drain(self) -> None:
-        """Handle all messages, including those that arrive during the call."""
+        """Handle all messages, including those that arrive during the call.
+
+        One whose handling is interrupted, as by Ctrl-C, is put back: handled twice, it does no harm.
+        """
         messages = self._messages
-        while messages:
-            method, argument = messages.popleft()
-            method(argument)
+        try:
+            while messages:
+                method, argument = messages.popleft()
+                method(argument)
+        except Exception:
+            raise
+        except BaseException:
+            if method is not _raise:
+                messages.appendleft((method, argument))
+            raise
+
+    def handle_all(self, method: Callable[..., None], arguments: Iterable[Any]) -> None:
+        """Call *method* with each of *arguments*; if one call raises, those after it become messages."""
+        left = deque(arguments)
+        try:
+            while left:
+                method(left.popleft())
+        except BaseException:
+            self._messages.extendleft((method, argument) for argument in reversed(left))
+            raise
+
+    def interrupt(self, error: BaseException) -> None:
+        """Let the next :meth:`drain` raise *error*: the end of the step is the place for it. Core only."""
+        self.put_first(_raise, error)
 
     def __len__(self) -> int:
         return len(self._messages)
+
+
+def _raise(error: BaseException) -> None:
+    raise error
