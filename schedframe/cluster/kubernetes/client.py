@@ -357,5 +357,5 @@ def _api_error(request: str, reply: Reply) -> ApiError:
     retry_after = None
     if status in (TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE):
         text = headers.get("retry-after", "")
-        retry_after = float(text) if text.isdigit() else None
+        retry_after = float(text) if text.isascii() and text.isdigit() else None
     return ApiError(request.partition("?")[0], status, reason, message, retry_after)

@@ -280,7 +280,7 @@ def _failure_of(raw: bytes | msgspec.Raw) -> WatchFailure:
     """Return the error that the server ended a watch with."""
     try:
         problem = msgspec.json.decode(raw, type=_Problem)
-    except msgspec.MsgspecError as error:
+    except (ValueError, RecursionError) as error:
         return WatchFailure(0, f"an error that cannot be read: {error}")
     return WatchFailure(problem.code, problem.message)
 

@@ -113,8 +113,16 @@ def offers_streams(version: bytes) -> bool:
     try:
         read = msgspec.json.decode(version, type=_Version)
         return (int(read.major), int(read.minor.rstrip("+"))) >= FIRST_WITH_STREAMS
-    except (msgspec.MsgspecError, ValueError):
+    except (ValueError, RecursionError):
         return False
+
+
+def _served_at(base: str, body: bytes) -> _ServedList:
+    """Return the kinds that the server has at *base*. Raises :class:`ClusterError` for any other answer."""
+    try:
+        return msgspec.json.decode(body, type=_ServedList)
+    except (ValueError, RecursionError) as error:
+        raise ClusterError(f"the API server's list of the kinds in {base} cannot be read: {error}") from None
 
 
 def base_of(api_version: str) -> str:
@@ -137,7 +145,7 @@ async def find_resource(client: ApiClient, cls: type[ClusterObject]) -> Resource
     if known is not None and known.cls is cls:
         return await _of_served_version(client, known) if cls.KIND in LATER_VERSIONS else known
     base, short = base_of(cls.API_VERSION), cls.KIND.rpartition("/")[2]
-    served = msgspec.json.decode(await client.request("GET", base), type=_ServedList)
+    served = _served_at(base, await client.request("GET", base))
     for each in served.resources:
         if each.kind == short and "/" not in each.name:
             return Resource(cls.KIND, cls, base, each.name)
@@ -155,7 +163,7 @@ async def _of_served_version(client: ApiClient, known: Resource) -> Resource:
     for version in (own[2], *LATER_VERSIONS[known.kind]):
         base = base_of(f"{own[0]}/{version}")
         try:
-            served = msgspec.json.decode(await client.request("GET", base), type=_ServedList)
+            served = _served_at(base, await client.request("GET", base))
         except ApiError as error:
             if error.status != NOT_FOUND:
                 raise

@@ -22,6 +22,7 @@ from ...api import (
     Taint,
     Toleration,
     compile_node_selector,
+    parse_integer,
 )
 from ...api.fieldcodecs import LABEL_HOSTNAME
 from ...api.node import TAINT_UNSCHEDULABLE, Node
@@ -120,8 +121,9 @@ def _satisfying(each: NodeSelectorRequirement, node: Node) -> Labels:
         return {each.key: ""}
     if each.operator in (NOT_IN, DOES_NOT_EXIST):
         return {each.key: None}
-    if each.operator in (GT, LT) and each.values and each.values[0].lstrip("-").isdigit():
-        return {each.key: str(int(each.values[0]) + (1 if each.operator == GT else -1))}
+    number = parse_integer(each.values[0]) if each.operator in (GT, LT) and each.values else None
+    if number is not None:
+        return {each.key: str(number + (1 if each.operator == GT else -1))}
     return {}
 
 

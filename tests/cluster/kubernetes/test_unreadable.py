@@ -11,16 +11,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedframe.api import KINDS, Node, Pod, ResourceClaim
-from schedframe.cluster.kubernetes.decoding import Decoder
+from schedframe.api import KINDS, NamespacedObject, Node, Pod, ResourceClaim
+from schedframe.cluster.kubernetes.client import _api_error
+from schedframe.cluster.kubernetes.decoding import Decoder, WatchFailure
+from schedframe.cluster.kubernetes.replies import Reply
+from schedframe.cluster.kubernetes.resources import find_resource, offers_streams
 from schedframe.cluster.kubernetes.unreadable import CLAIMS, LIMITING, MOST_LOST, WAITED_FOR, Unreadable
 from schedframe.cycle.handlers import STORED_KINDS
 from schedframe.errors import ClusterError
 
 from .samples import SAMPLES
-from .scripted import listed, pod
+from .scripted import ScriptedClient, listed, pod, run
 
 Obj = dict[str, Any]
+
+
+class Own(NamespacedObject):
+    KIND = "example.com/Own"
+    API_VERSION = "example.com/v1"
 
 
 def deep(depth: int) -> str:
@@ -98,6 +106,23 @@ def test_metadata_of_any_form(metadata: Obj, type: bytes) -> None:
     item = raw({"metadata": {**metadata, "resourceVersion": "7"}, "spec": "none"})
     _, found = Decoder(Node).event(event_of(item, type))
     assert (found.key, found.metadata.resource_version) == ("a", "7")
+
+
+@pytest.mark.parametrize("status", [b"DEEP", b'{"code": "x"}', b'{"message": "\xff"}', b'{"details": DEEP}'])
+def test_errors_of_the_server_of_any_form(status: bytes) -> None:
+    body = status.replace(b"DEEP", deep(5000).encode())
+    with pytest.raises(WatchFailure):
+        Decoder(Pod).event(event_of(body, b"ERROR"))
+    error = _api_error("GET /api", Reply(429, {"retry-after": "²"}, body))
+    assert (error.status, error.retry_after) == (429, None)
+    assert not offers_streams(body)
+
+
+@pytest.mark.parametrize("answer", [b"[]", b"{", b'{"resources": [{"name": "\xff"}]}', b'{"x": DEEP}'])
+def test_lists_of_kinds_of_any_form(answer: bytes) -> None:
+    client = ScriptedClient([answer.replace(b"DEEP", deep(5000).encode())])
+    with pytest.raises(ClusterError, match=r"list of the kinds in /apis/example.com/v1 cannot be read"):
+        run(lambda: find_resource(client, Own))  # type: ignore[arg-type]  # it stands in for the client
 
 
 def test_objects_without_a_name_do_not_end_a_watch(caplog: pytest.LogCaptureFixture) -> None:
