@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from attrs import define, field
+from attrs import asdict, define, field
 from typing_extensions import override
 
 from .._brief import brief_repr
@@ -24,6 +24,7 @@ from .record import (
     status_document,
 )
 from .report import Line, Report
+from .saved import SavedDecision, SavedReport
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -53,6 +54,24 @@ class Evaluation(Tabular):
     plugin_explanations: PluginExplanations = field(factory=PluginExplanations)
 
     told = RenamedAttribute("plugin_explanations")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the answers apart from the cluster, for pickle and copy."""
+        state = asdict(self, recurse=False)
+        if self.decision is not None:
+            state["decision"] = SavedDecision.of(self.decision)
+        if self.post_filter is not None:
+            state["post_filter"] = SavedReport.of(self.post_filter)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take over the answers."""
+        if state["decision"] is not None:
+            state["decision"] = state["decision"].restored()
+        if state["post_filter"] is not None:
+            state["post_filter"] = state["post_filter"].restored()
+        for name, value in state.items():
+            setattr(self, name, value)
 
     # ---- the answer --------------------------------------------------------------------------------------
 
