@@ -58,7 +58,10 @@ class SchedulerOptions:
     clock: Clock | None = field(
         default=None, validator=optional_call("give a function that returns seconds, such as VirtualClock()")
     )
-    """Seconds since the epoch; ``None``: the machine's clock."""
+    """Seconds since the epoch, never less than before; ``None``: the machine's clock, which is not set back.
+
+    After a clock went back, backoffs and the deadlines of permit wait until the former time is reached again.
+    """
     seed: int | None = field(default=None, validator=optional_number("give an integer", whole=True))
     """Makes ties reproducible."""
     executor: Executor | None = field(

@@ -76,7 +76,7 @@ class EmbeddingOptions(Generic[T, W]):
     clock: Clock | None = field(
         default=None, validator=optional_call("give a function that returns seconds, such as VirtualClock()")
     )
-    """As for :class:`Scheduler`, like the rest."""
+    """As for :class:`Scheduler`, like the rest; it must not go back, or retries wait for the former time."""
     seed: int | None = 0
     """Breaks ties; ``None``: at random. With a number, equal calls lead to equal placements."""
     verify: float = 0.0
