@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from attrs import define, field
 
 from ..api import CONTROLLER_KINDS, KINDS, ClusterObject, Strict, load_manifests
+from ..cluster.uids import uid_taken
 from ..errors import InputError, Problems
 from ..simulate.bindings import GivenPlacements
 from ..simulate.workloads import Expander, MadePods, Workloads
@@ -92,7 +93,7 @@ def read_manifests(
     Objects of *live*, a real cluster, are there too, unless a file has one of the same kind and name.
     Workloads of the files are replaced by their pods as *workloads* says. Raises :class:`InputError` with
     ``file:line: object: path`` for a file that cannot be read, a manifest that cannot be used, two objects of
-    one kind and name, and if there is no object at all; :class:`InputErrors` for several problems.
+    one kind and name or uid, and if there is no object at all; :class:`InputErrors` for several problems.
     """
     manifests, problems = Manifests(), Problems()
     located: list[tuple[str, ClusterObject]] = []
@@ -102,6 +103,7 @@ def read_manifests(
                 located.append(found)
                 advance()
     _check_names(located, problems)
+    _check_uids(located, live, problems)
     problems.raise_any()
     if not located and not manifests.skipped and not live:
         fix = "name files with manifests of nodes and pods"
@@ -166,6 +168,21 @@ def _check_names(located: Iterable[tuple[str, ClusterObject]], problems: Problem
             problem = f"{obj.KIND} {obj.key} is there already, from {other}"
             fix = "rename or remove one of the two"
             problems.errors.append(InputError("metadata.name", problem, fix, location=location))
+
+
+def _check_uids(
+    located: Iterable[tuple[str, ClusterObject]], live: Iterable[ClusterObject], problems: Problems
+) -> None:
+    """Uids must be unique within a kind: the manifest of another object may have been copied with it."""
+    owners = {(obj.KIND, obj.uid): (obj, "the cluster") for obj in live if obj.uid}
+    for location, obj in located:
+        if not obj.uid:
+            continue
+        other, place = owners.setdefault((obj.KIND, obj.uid), (obj, location))
+        if other is not obj and (other.key != obj.key or not obj.name):
+            problems.errors.append(
+                uid_taken(obj, f"{obj.KIND} {other.key}, from {place}").in_location(location)
+            )
 
 
 def _expanded(expander: Expander, location: str, obj: ClusterObject) -> list[ClusterObject]:

@@ -22,6 +22,7 @@ from .port import BindNotFound, ClusterPort, Conflict, NotFound, Subscription, W
 from .preconditions import check_bindable
 from .recorded_event import RecordedEvent
 from .stamps import stamped_meta, status_with, with_metadata
+from .uids import Uids
 
 Objects = list[Any]
 
@@ -55,6 +56,7 @@ class InMemoryCluster(ClusterPort):
     event_capacity: int = field(default=10_000, kw_only=True)
     """How many recorded events are kept, the latest ones; 0 keeps none."""
     _objects: defaultdict[str, dict[str, Any]] = field(factory=lambda: defaultdict(dict), init=False)
+    uids: Uids = field(init=False, repr=False)
     _lingering: set[str] = field(factory=set, init=False)
     _events: deque[RecordedEvent] = field(init=False)
     _version: int = field(default=0, init=False)
@@ -62,7 +64,7 @@ class InMemoryCluster(ClusterPort):
     _failures: Failures = field(factory=Failures, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._events = deque(maxlen=self.event_capacity)
+        self._events, self.uids = deque(maxlen=self.event_capacity), Uids(self._objects)
         initial, self._initial = self._initial, ()
         for obj in collection("objects", initial, "give a list of API values or manifests"):
             self.create(obj)
@@ -119,13 +121,17 @@ class InMemoryCluster(ClusterPort):
 
     @may_fail
     def create(self, obj: AnyObject) -> Any:
-        """Add an object and return it as stored. Raises :class:`Conflict` if its key is taken."""
+        """Add an object and return it as stored. Raises :class:`Conflict` if its key is taken, and
+        :class:`InputError` if its uid is that of another object of its kind, as of a copied manifest.
+        """
         obj = self._named(obj)
         kind, key = obj.KIND, obj.key
         with self._delivery.lock:
             objects = self._objects[kind]
             if key in objects:
                 raise Conflict(f"{kind} {key} is there already; update it, or give the new one another name")
+            if obj.uid:
+                self.uids.check((obj,))
             stored = objects[key] = self._stamped(obj, None)
             self._queue("ADDED", kind, None, stored)
         self._delivery.deliver()
@@ -146,13 +152,14 @@ class InMemoryCluster(ClusterPort):
 
     @may_fail
     def apply(self, obj: AnyObject) -> Any:
-        """Create the object or replace what is there, whatever version that is; a new uid is a new object."""
+        """Create the object or replace what is there, whatever version; one with a new uid is a new one."""
         obj = self._named(obj)
         with self._delivery.lock:
             current = self._objects[obj.KIND].get(obj.key)
             if current is not None and obj.uid in ("", current.uid):
                 stored = self._replace(current, obj)
             else:
+                self.uids.check((obj,))
                 if current is not None:
                     self._remove(current)
                 stored = self._objects[obj.KIND][obj.key] = self._stamped(obj, None)
@@ -292,6 +299,7 @@ class InMemoryCluster(ClusterPort):
                 if version in versions or not 0 < int(version) <= self._version:
                     raise InvariantError(f"{kind} {key} has version {version} of {self._version}")
                 versions.add(version)
+            self.uids.check_invariants(kind, [obj.uid for obj in objects.values()])
         for key in self._lingering:
             pod = self._objects[Pod.KIND].get(key)
             if pod is None or pod.metadata.deletion_timestamp is None:
@@ -335,7 +343,7 @@ class InMemoryCluster(ClusterPort):
         metadata = obj.metadata
         self._version = version = self._version + 1
         if current is None:
-            uid, created = metadata.uid or f"uid-{version}", metadata.creation_timestamp
+            uid, created = self.uids.take(obj.KIND, metadata.uid, version), metadata.creation_timestamp
             created = self.clock() if created is None else created
             deleted = metadata.deletion_timestamp
         else:
@@ -378,6 +386,7 @@ class InMemoryCluster(ClusterPort):
 
     def _remove(self, current: Any) -> None:
         del self._objects[current.KIND][current.key]
+        self.uids.release(current.KIND, current.uid)
         if current.KIND == Pod.KIND:
             self._lingering.discard(current.key)
         self._queue("DELETED", current.KIND, current, None)

@@ -15,7 +15,8 @@ from ..config import ConfigSource
 from ..errors import InputError
 from ..framework import PluginsToPass
 from ..queue import EVERYTHING, Action, ClusterEvent, EventRegistration, QueueingHint, matches, with_implied
-from .simulation import Simulation, as_object, as_pod
+from .decoding import as_object, as_pod
+from .simulation import Simulation
 
 
 @brief_repr

@@ -12,8 +12,9 @@ from .._brief import brief_of, brief_repr
 from .._checked import checked, checked_except
 from .._validators import collection
 from .._wording import described
-from ..api import CONTROLLER_KINDS, AnyObject, AnyPod, ClusterObject, Pod, Strict, from_manifest
+from ..api import AnyObject, AnyPod, ClusterObject, Pod, Strict
 from ..cluster import InMemoryCluster
+from ..cluster.uids import uid_taken
 from ..config import ConfigSource, FeatureGates
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.binding.progress import progress_of
@@ -22,6 +23,7 @@ from ..cycle.runtime.interrupts import Hold
 from ..errors import InputError, Problems
 from ..framework import Extender, PluginsToPass, Registry
 from .bindings import GivenPlacements
+from .decoding import as_object, as_pod
 from .dry_run import dry_run
 from .evaluation import Evaluation
 from .evaluator import Evaluator
@@ -35,7 +37,6 @@ _OPTIONS: Final = (
     *("seed", "verify", "score_all_nodes", "feature_gates"),
 )
 """Arguments that the scheduler checks."""
-_CONTROLLERS: Final = tuple(cls.KIND for cls in CONTROLLER_KINDS)
 
 
 @brief_repr
@@ -65,6 +66,8 @@ class Simulation:
     """
 
     _is_closed = False
+    _assumed: dict[str, str]
+    """Uids of the pods that were assumed, by key."""
 
     @checked_except(*_OPTIONS)
     def __init__(
@@ -100,7 +103,7 @@ class Simulation:
             feature_gates=feature_gates,
             wait_together=False,  # reports show the attempts of each pod, and why each one failed
         )
-        self._core = self.scheduler.core
+        self._core, self._assumed = self.scheduler.core, {}
         self.evaluator = Evaluator(self._core)
         try:
             self.add(*objects)
@@ -147,12 +150,28 @@ class Simulation:
             present = (obj for kind in Expander.READS for obj in self.cluster.list(kind))
             expander = Expander.among((*present, *values), workloads)
             values = [made for value in values for made in expander.expand(value)]
+        self._check_uids(values)
         with Hold():
             if given.any:
                 values = self._placed(values, given)
             for value in values:
-                self.cluster.apply(value)
+                self._apply(value)
             self.scheduler.sync()
+
+    def _check_uids(self, values: Sequence[ClusterObject]) -> None:
+        """Raise :class:`InputError` if the uid of one of *values* is another object's, or assumed."""
+        self.cluster.uids.check(values)
+        for key, uid in self._assumed.items():
+            for value in values:
+                if isinstance(value, Pod) and value.uid == uid and value.key != key:
+                    raise uid_taken(value, f"Pod {key}, which was assumed")
+
+    def _apply(self, value: ClusterObject) -> Any:
+        """Store *value*. A pod that was assumed counts as the one that is stored, and not twice."""
+        assumed = self._assumed.pop(value.key, None) if isinstance(value, Pod) else None
+        if assumed is not None:
+            self._core.cache.remove_pod(assumed)
+        return self.cluster.apply(value)
 
     def _placed(self, values: list[ClusterObject], given: GivenPlacements) -> list[ClusterObject]:
         """Return *values*, and pods that are there, on their given nodes; delete pods that were preempted.
@@ -196,9 +215,23 @@ class Simulation:
                 self.scheduler.sync()
             else:
                 self._core.cache.remove_pod(pod.uid)
+            self._assumed.pop(pod.key, None)
         return True
 
     # ---- questions ---------------------------------------------------------------------------------------
+
+    def _candidate(self, pod: AnyPod) -> Pod:
+        """Return *pod* with a uid: its own, that of the pod of its key in the cluster, or its key.
+
+        Raises :class:`InputError` if its uid is that of another pod of the cluster.
+        """
+        value = as_pod(pod, strict=self.strict)
+        if not value.uid:
+            stored = self.cluster.get("Pod", value.key)
+            uid = self._assumed.get(value.key, value.key) if stored is None else stored.uid
+            value = evolve(value, metadata=evolve(value.metadata, uid=uid))
+        self._check_uids((value,))
+        return value
 
     def evaluate(self, pod: AnyPod | str) -> Evaluation:
         """Return what would happen to *pod* in the cluster as it is. Changes nothing.
@@ -213,14 +246,14 @@ class Simulation:
                 raise InputError("pod", f"no pod is named {pod}", "write its name or namespace/name")
             pod = found
         with Hold():
-            return self.evaluator.evaluate(_with_uid(as_pod(pod, strict=self.strict)))
+            return self.evaluator.evaluate(self._candidate(pod))
 
     def assume(self, pod: AnyPod, node_name: str) -> None:
         """Count *pod* as running on the node from now on, without any other effect.
 
         Raises :class:`InputError` for a node that is not there, and for a pod that counts already.
         """
-        cache, value = self._core.cache, _with_uid(as_pod(pod, strict=self.strict))
+        cache, value = self._core.cache, self._candidate(pod)
         table = cache.table
         if not isinstance(node_name, str):
             raise InputError("node_name", f"{described(node_name)} is not a name", "give the name of a node")
@@ -232,13 +265,14 @@ class Simulation:
             raise InputError("pod", f"{value.key} has a node already", "give another pod, or remove it first")
         with Hold():
             cache.assume_pod(value.with_node_name(node_name))
+            self._assumed[value.key] = value.uid
 
     def cycle(self, pod: AnyPod) -> CycleReport:
         """Search for a node for *pod*, with sampling if it is on. The pod is not placed.
 
         Raises :class:`InputError` if no profile has the scheduler name of the pod.
         """
-        value = _with_uid(as_pod(pod, strict=self.strict))
+        value = self._candidate(pod)
         sampling = self._core.search.sampling
         start = sampling.next_start if sampling is not None else 0
         framework = self.evaluator.framework_of(value)
@@ -273,8 +307,9 @@ class Simulation:
         """
         pods = collection("pods", pods, "give a list of pods; schedule() places those that are pending")
         decoded = [as_pod(pod, strict=self.strict) for pod in pods]  # all, before the first is created
+        self._check_uids(decoded)
         with Hold():
-            values = [self.cluster.apply(pod) for pod in decoded] or self.pending()
+            values = [self._apply(pod) for pod in decoded] or self.pending()
         if on_cycle is not None:
             while (decision := self.scheduler.schedule_one()) is not None:
                 on_cycle(decision)
@@ -345,36 +380,12 @@ def evaluate(
         return simulation.evaluate(pod)
 
 
-def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = (), *, strict: Strict = True) -> Any:
-    """Return an API value, decoded if *obj* is a manifest; *kinds*, *strict* as for :func:`from_manifest`.
-
-    Raises :class:`InputError` for anything else.
-    """
-    if hasattr(obj, "KIND"):
-        return obj
-    if isinstance(obj, Mapping) and obj.get("kind") in _CONTROLLERS:
-        kinds = (*kinds, *CONTROLLER_KINDS)
-    return from_manifest(obj, kinds=kinds, strict=strict)
-
-
-def as_pod(obj: Any, *, strict: Strict = True) -> Pod:
-    """Return a pod, decoded if *obj* is a manifest. Raises :class:`InputError` for anything else."""
-    value = as_object(obj, strict=strict) if isinstance(obj, Mapping) else obj
-    if not isinstance(value, Pod):
-        raise InputError("", f"{type(value).__name__} is not a pod", "give a Pod or the manifest of one")
-    return value
-
-
 def _only(pods: Sequence[Pod], name: str) -> Pod | None:
     """Return the only one of *pods*, which are named so, ``None`` without any; an error for several."""
     if len(pods) > 1:
         keys = ", ".join(sorted(pod.key for pod in pods))
         raise InputError("pod", f"{len(pods)} pods are named {name}", f"say which: {keys}")
     return pods[0] if pods else None
-
-
-def _with_uid(pod: Pod) -> Pod:
-    return pod if pod.uid else evolve(pod, metadata=evolve(pod.metadata, uid=f"{pod.key}"))
 
 
 def _best(decision: Decision) -> tuple[list[str], int | None]:

@@ -15,8 +15,9 @@ from ..cycle.core import Core
 from ..cycle.handlers import STORED_KINDS
 from ..errors import InputError
 from ..framework import PluginsToPass
+from ..simulate.decoding import as_pod
 from ..simulate.evaluator import Evaluator
-from ..simulate.simulation import Simulation, as_pod
+from ..simulate.simulation import Simulation
 from ..simulate.workloads import Workloads
 from ..state import Snapshot
 

@@ -93,6 +93,18 @@ def test_the_same_name_twice(cli: Cli, write: Write) -> None:
     )
 
 
+def test_the_same_uid_twice(cli: Cli, write: Write) -> None:
+    """A manifest of `kubectl get -o yaml` that was copied and renamed."""
+    web, copy = ({**each, "metadata": {**each["metadata"], "uid": "u"}} for each in (pod("web"), pod("copy")))
+    one, two = write("one.yaml", text(node("a"), web)), write("two.yaml", text(copy))
+    for arguments in (["schedule"], ["explain", "web"]):
+        assert refused(cli, *arguments, one, two) == (
+            "two.yaml:1: metadata.uid: uid u of Pod default/copy is that of Pod default/web, "
+            "from one.yaml:2: document 2; remove metadata.uid from one of them"
+        )
+    assert cli("schedule", one, write("two.yaml", text(pod("copy")))).code == 0
+
+
 @pytest.mark.parametrize("empty", [["schedule", ""], ["schedule", "a.yaml", ""], ["explain", "a", ""]])
 def test_an_empty_text_is_no_file(cli: Cli, write: Write, empty: list[str]) -> None:
     """As of an unset variable: it was the working directory with all its manifests."""

@@ -1,0 +1,31 @@
+"""Takes API values and manifests alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ..api import CONTROLLER_KINDS, ClusterObject, Pod, Strict, from_manifest
+from ..errors import InputError
+
+_CONTROLLERS: Final = tuple(cls.KIND for cls in CONTROLLER_KINDS)
+
+
+def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = (), *, strict: Strict = True) -> Any:
+    """Return an API value, decoded if *obj* is a manifest; *kinds*, *strict* as for :func:`from_manifest`.
+
+    Raises :class:`InputError` for anything else.
+    """
+    if hasattr(obj, "KIND"):
+        return obj
+    if isinstance(obj, Mapping) and obj.get("kind") in _CONTROLLERS:
+        kinds = (*kinds, *CONTROLLER_KINDS)
+    return from_manifest(obj, kinds=kinds, strict=strict)
+
+
+def as_pod(obj: Any, *, strict: Strict = True) -> Pod:
+    """Return a pod, decoded if *obj* is a manifest. Raises :class:`InputError` for anything else."""
+    value = as_object(obj, strict=strict) if isinstance(obj, Mapping) else obj
+    if not isinstance(value, Pod):
+        raise InputError("", f"{type(value).__name__} is not a pod", "give a Pod or the manifest of one")
+    return value
