@@ -37,11 +37,13 @@ def record(
         core.report(Status.from_error(error), info.pod, "recorder")
 
 
-def contained_wake_up(core: Core, wake_up: Callable[[], None]) -> Callable[[], None]:
+def contained_wake_up(core: Core, wake_up: Callable[[], None] | None) -> Callable[[], None] | None:
     """Return *wake_up* without its exceptions, which would leave the call that put a message.
 
     The first one is reported by the core, when it handles that message.
     """
+    if wake_up is None:
+        return None
     has_failed = False
 
     def report(error: Exception) -> None:

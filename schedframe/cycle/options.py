@@ -121,7 +121,7 @@ class SchedulerOptions:
     wake_up: Callable[[], None] | None = field(
         default=None, validator=optional_call("give a function without arguments")
     )
-    """Called in any thread when :meth:`Scheduler.step` has something to do."""
+    """Called in any thread when :meth:`Scheduler.step` has something to do; its first error is a fault."""
     assume_ttl: float | None = field(
         default=None, validator=optional_number("give seconds, or None", least=0)
     )

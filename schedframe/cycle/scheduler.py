@@ -37,7 +37,7 @@ from .pending import PendingPods, pending_pods
 from .rejections import KnownRejections
 from .reload import Reloader, refuse_within_step
 from .runtime.executors import InlineExecutor
-from .runtime.interrupts import Hold, is_to_be_held
+from .runtime.interrupts import Hold, held
 from .runtime.socket_wait import SocketWait
 from .search.decision import Decision
 from .statistics import Statistics, statistics_of
@@ -89,8 +89,7 @@ class Scheduler:
         """Whether one of these was called."""
         self._closed = False
         self._stopping, self._woken = threading.Event(), threading.Event()
-        wake_up = options.wake_up
-        self._wake_up = None if wake_up is None else contained_wake_up(self.core, wake_up)
+        self._wake_up = contained_wake_up(self.core, options.wake_up)
         self.core.inbox.wake_up = self._wake_up
 
     # ---- the loop ----------------------------------------------------------------------------------------
@@ -112,28 +111,21 @@ class Scheduler:
             self.core.inbox.drain()
             self._reloader.exchange()
 
+    @held
     def step(self) -> float | None:
         """Take in what happened, do what is due, schedule at most one pod.
 
         Returns when to call again, in seconds of the clock: now if there is more to do, ``None`` if only a
         message can change anything (``wake_up`` is called for each).
         """
-        if is_to_be_held():
-            with Hold():
-                return self.step()
-        worked = self._schedule_one() is not None
+        worked = self.schedule_one() is not None
         if not worked:
             self.refresh_conditions(rarely=True)
         return self.core.clock() if worked or self.core.inbox else self.next_deadline()
 
+    @held
     def schedule_one(self) -> Decision | None:
         """Take in what happened, then the scheduling cycle of the next pod; ``None`` if no pod is ready."""
-        if is_to_be_held():
-            with Hold():
-                return self._schedule_one()
-        return self._schedule_one()
-
-    def _schedule_one(self) -> Decision | None:
         if not self._watching.begun:
             self.start()
         core = self.core
@@ -184,14 +176,14 @@ class Scheduler:
         with self._driving, Hold() as hold:
             while True:
                 self._woken.clear()
-                while self._schedule_one() is not None:
+                while self.schedule_one() is not None:
                     cycles += 1
                     if hold.arrived:
                         hold.check()
                 hold.check()
                 if self.core.inbox:
                     continue
-                if self._nothing_under_way():
+                if not self.binds_under_way():
                     self.refresh_conditions(rarely=self._waits_many())
                     if self.core.inbox:
                         continue
@@ -344,8 +336,7 @@ class Scheduler:
         core.queue.flush()
         self._waiting.expire(now)
         core.inbox.handle_all(partial(resume, core), list(core.paused.due(now)))
-        for pod in core.cache.expire(now):
-            self._handlers.expired(pod)
+        core.inbox.handle_all(self._handlers.expired, core.cache.expire(now))
         for action in core.timers.due(now):
             try:
                 action()
@@ -353,17 +344,11 @@ class Scheduler:
                 core.report(from_exception("", "call_later", error), None, "call_later")
             core.inbox.drain()  # what it asked for happens before the next cycle, too
 
-    def _nothing_under_way(self) -> bool:
-        core = self.core
-        waits = (core.waiting.get, core.paused.get)
-        return all(any(get(uid) is not None for get in waits) for uid in core.binding)
-
     def _wait(self, hold: Hold, deadline: float | None) -> None:
         self.core.inbox.wake_up = self._wake
         try:
             if not self.core.inbox:
-                seconds = None if deadline is None else max(0.0, deadline - self.core.clock())
-                hold.wait(self._woken, None if seconds is None else min(seconds, threading.TIMEOUT_MAX))
+                hold.wait(self._woken, None if deadline is None else deadline - self.core.clock())
         finally:
             self.core.inbox.wake_up = self._wake_up
 
@@ -407,9 +392,9 @@ class Scheduler:
         core = self.core
         return len(core.binding) - len(core.waiting) - len(core.paused)
 
+    @held
     def pending(self) -> PendingPods:
         """Return the pods that wait, with where, why and until when: a sequence that prints as a table."""
-        with Hold():
-            self.refresh_conditions()
-            self.core.inbox.drain()
+        self.refresh_conditions()
+        self.core.inbox.drain()
         return pending_pods(self.core)

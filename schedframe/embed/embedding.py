@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
+from functools import partial
 from typing import Any, Generic, Self, Unpack
 
 from .._brief import brief_of
 from .._checked import checked
-from .._plugin_faults import message_of, plugin_faults
 from .._validators import collection, has
 from .._validators import options as checked_options
 from .._wording import described
-from ..api import Pod
 from ..cycle import Clock, Decision, Scheduler, SystemClock
-from ..cycle.runtime.interrupts import Hold, is_to_be_held
+from ..cycle.runtime.interrupts import Hold, held
 from ..errors import InputError
-from ..framework import Code, Status
 from .amounts import Amounts
-from .embedded_cluster import EmbeddedCluster, Evicted, Placed, PlacementEvent, Unplaced
+from .callbacks import call, fault_of, reasons_of, report
+from .embedded_cluster import EmbeddedCluster, Evicted, Placed, PlacementEvent
 from .ledger import Ledger, Placement
 from .options import EmbeddingKeywords, EmbeddingOptions
 from .profile import GROUP_GATES, configuration
 from .retry import Backoff, Retry, checked_seconds
-from .translation import Translator, failure_text, in_words_of_tasks, pod_key
+from .translation import Translator, pod_key
 from .values import Group, Limits, NotStarted, PlacementFailure, Requirements, T, TaskState, W, Waiting
 
 
@@ -183,8 +182,8 @@ class Embedding(Generic[T, W]):
         try:
             return checked_seconds(self._retry(failures), "")
         except Exception as error:  # noqa: BLE001  # any error of the caller's function is a fault
-            fault = _fault("retry", placement.pod, error, f"({failures})")
-            self.scheduler.core.inbox.put(self._report, (fault, placement.pod))
+            core, fault = self.scheduler.core, fault_of(f"retry({failures})", placement.pod, error)
+            core.inbox.put(partial(report, core), (fault, placement.pod))
             return Backoff()(failures)
 
     # ---- looking -----------------------------------------------------------------------------------------
@@ -213,6 +212,7 @@ class Embedding(Generic[T, W]):
         entry = self._ledger.tasks.get(_key_of(task))
         return entry.failures if entry is not None else 0
 
+    @held
     def waiting(self) -> tuple[Waiting[T], ...]:
         """Return the tasks without a worker and why, in order of submission. O(tasks).
 
@@ -220,8 +220,7 @@ class Embedding(Generic[T, W]):
         """
         queued = {pod.key: pod for pod in self.scheduler.pending()}
         if self.options.on_unplaced is None:
-            with Hold():
-                self._dispatch_all(None)  # the reasons that changed
+            self._dispatch_all(None)  # the reasons that changed
         waiting = []
         for entry in self._ledger.entries():
             if entry.state in (TaskState.WAITING, TaskState.HELD):
@@ -246,15 +245,13 @@ class Embedding(Generic[T, W]):
 
     # ---- driving -----------------------------------------------------------------------------------------
 
+    @held
     def step(self) -> float | None:
         """Process what happened, place at most one task, run the callbacks that are due.
 
         Return when to call again, in seconds of the clock: now if there is more to do, ``None`` if only a
         call of another method can change anything (then ``wake_up`` is called).
         """
-        if is_to_be_held():
-            with Hold():
-                return self.step()
         self._ledger.release_due()
         scheduler = self.scheduler
         decision = scheduler.schedule_one()
@@ -297,7 +294,7 @@ class Embedding(Generic[T, W]):
                 if deadline is None:
                     hold.wait(self._woken, None)
                 elif (remaining := deadline - self.clock()) > 0:
-                    hold.wait(self._woken, min(remaining, threading.TIMEOUT_MAX))
+                    hold.wait(self._woken, remaining)
                 elif hold.arrived:
                     hold.check()
             self._stopping.clear()
@@ -338,58 +335,23 @@ class Embedding(Generic[T, W]):
             self._dispatching = False
 
     def _dispatch(self, event: PlacementEvent, decision: Decision | None) -> None:
-        pod, ledger, options = event.pod, self._ledger, self.options
+        pod, core, ledger, options = event.pod, self.scheduler.core, self._ledger, self.options
         if isinstance(event, Placed):
             started = ledger.placed(pod.uid, pod.name, event.worker)
             if started is not None and options.on_place is not None:
                 try:
-                    self._call("on_place", pod, options.on_place, *started)
+                    call(core, "on_place", pod, options.on_place, *started)
                 except NotStarted as refusal:
                     self._not_started(pod.name, event.worker, refusal)
         elif isinstance(event, Evicted):
             stopped = ledger.evicted(pod.uid, pod.name)
             if stopped is not None and options.on_evict is not None:
-                self._call("on_evict", pod, options.on_evict, *stopped)
+                call(core, "on_evict", pod, options.on_evict, *stopped)
         else:
-            why = self._failure(event, decision)
+            why = reasons_of(event, decision, self.scheduler.rejections)
             task = ledger.unplaced(pod.uid, pod.name, why)
             if task is not None and options.on_unplaced is not None:
-                self._call("on_unplaced", pod, options.on_unplaced, task, why)
-
-    def _call(self, name: str, pod: Pod, callback: Callable[..., object], *arguments: Any) -> None:
-        """Call *callback*; an error is a fault of it. Raises :class:`NotStarted` for that of ``on_place``."""
-        try:
-            callback(*arguments)
-        except BaseException as error:
-            if isinstance(error, NotStarted) and name == "on_place":
-                raise
-            self._report((_fault(name, pod, error), pod))
-            if not isinstance(error, plugin_faults()):
-                raise  # as Ctrl-C in the callback
-
-    def _report(self, fault: tuple[Status, Pod]) -> None:
-        self.scheduler.core.report(*fault, "embedding")
-
-    def _failure(self, event: Unplaced, decision: Decision | None) -> PlacementFailure:
-        """Return the reasons with their numbers, where they are known, else the pod's condition."""
-        counts, workers = self._reasons(event, decision)
-        fault = event.condition.reason != "Unschedulable"
-        reasons = {in_words_of_tasks(why): count for why, count in counts.items()}
-        if not reasons:
-            return PlacementFailure(in_words_of_tasks(event.condition.message), fault=fault)
-        more = f"room is being made on {event.nominated}" if event.nominated else ""
-        return PlacementFailure(failure_text(reasons, workers, more), reasons, fault)
-
-    def _reasons(self, event: Unplaced, decision: Decision | None) -> tuple[Mapping[str, int], int]:
-        """Return reason → workers, and all workers: of *decision*, or of an equal task that was tried."""
-        if decision is not None and decision.pod.uid == event.pod.uid:
-            diagnosis = decision.diagnosis
-            return ({}, 0) if diagnosis is None else (diagnosis.reasons(), diagnosis.num_nodes)
-        rejections = self.scheduler.rejections
-        pod_class = None if rejections is None else rejections.class_of(event.pod)
-        if pod_class is None or pod_class.report != event.condition.message:
-            return {}, 0
-        return pod_class.reasons, pod_class.num_nodes
+                call(core, "on_unplaced", pod, options.on_unplaced, task, why)
 
     def _not_started(self, key: str, worker: str, refusal: NotStarted) -> None:
         entry = self._ledger.tasks.get(key)
@@ -418,10 +380,3 @@ def _key_of(thing: Any) -> str:
         return thing
     has("key", thing, ["key"], "give the key as a text, or an object that has it")
     return str(thing.key)
-
-
-def _fault(callback: str, pod: Pod, error: BaseException, arguments: str = "") -> Status:
-    """Return the fault that *error* of a callback is, with the key of the task."""
-    return Status(
-        Code.ERROR, (f"{callback}{arguments} of task {pod.name}: {message_of(error)}",), callback, error
-    )

@@ -1,4 +1,4 @@
-"""Interruptions in any call of any hook of worlds whose pods wait, are rejected, rolled back and deleted."""
+"""Interruptions in any call of any hook, while pods wait, are rejected, rolled back and deleted."""
 
 from __future__ import annotations
 

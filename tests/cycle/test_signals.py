@@ -222,11 +222,16 @@ def test_a_handler_that_a_hook_sets_is_kept() -> None:
 def test_all_handlers_are_called_if_one_raises() -> None:
     seen: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
-    try:
-        with pytest.raises(KeyboardInterrupt), Hold():  # noqa: PT012 - the block is what is interrupted
+
+    def both() -> None:
+        with Hold():
             press()
             signal.raise_signal(signal.SIGTERM)
             assert not seen
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            both()
     finally:
         signal.signal(signal.SIGTERM, before)
     assert seen == [signal.SIGTERM]
@@ -236,15 +241,16 @@ def test_inside_of_another_hold_nothing_ends() -> None:
     """A simulation in a hook, for example."""
     steps: list[str] = []
 
-    def inner() -> None:
-        with Hold() as hold:
-            press()
-            hold.check()
-        steps.append("inner")
+    def outer() -> None:
+        with Hold():
+            with Hold() as hold:
+                press()
+                hold.check()
+            steps.append("inner")
+            steps.append("outer")
 
-    with pytest.raises(KeyboardInterrupt), Hold():  # noqa: PT012 - the block is what is interrupted
-        inner()
-        steps.append("outer")
+    with pytest.raises(KeyboardInterrupt):
+        outer()
     assert steps == ["inner", "outer"]
 
 
@@ -254,10 +260,16 @@ def test_waiting_is_interrupted_at_once() -> None:
     world.scheduler.core.inbox.put(lambda _: press(), None)
     with pytest.raises(KeyboardInterrupt):
         world.scheduler.run()
-    waker = threading.Event()
-    with pytest.raises(KeyboardInterrupt), Hold() as hold:  # noqa: PT012 - the block is what is interrupted
-        press()
-        hold.wait(waker, None)
+
+
+def test_what_came_before_is_not_waited_with() -> None:
+    def wait() -> None:
+        with Hold() as hold:
+            press()
+            hold.wait(threading.Event(), None)
+
+    with pytest.raises(KeyboardInterrupt):
+        wait()
 
 
 def test_what_may_take_minutes_is_not_held() -> None:

@@ -26,6 +26,34 @@ def failing(error: BaseException) -> Callable[..., Any]:
     return callback
 
 
+@pytest.mark.parametrize("is_reported", [True, False])
+def test_on_place(is_reported: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """It ended ``run``, and all other tasks waited."""
+    faults: list[tuple[str, str, type]] = []
+    placed: list[str] = []
+
+    def on_place(task: Task, worker: Worker) -> None:
+        placed.append(task.key)
+        raise ZeroDivisionError("no idea")
+
+    def on_fault(status: Status, pod: Pod | None) -> None:
+        if not is_reported:
+            raise LookupError
+        assert pod is not None
+        faults.append((pod.name, status.message, type(status.error)))
+
+    tasks = [Task(key, {"cpu": 1}) for key in ("t", "u")]
+    embedding = Embedding([Worker("w", {"cpu": 2})], tasks, on_place=on_place, on_fault=on_fault)
+    embedding.run_until_idle()
+    assert placed == ["t", "u"]
+    assert embedding.state_of("t") is embedding.state_of("u") is TaskState.PLACED
+    texts = [(key, f"on_place of task {key}: no idea", ZeroDivisionError) for key in ("t", "u")]
+    assert faults == (texts if is_reported else [])
+    assert all(text in caplog.text for _, text, _ in texts)
+    assert ("on_fault failed itself" in caplog.text) is not is_reported
+    embedding.check_invariants()
+
+
 @pytest.mark.parametrize("error", [LookupError("x"), NotStarted("x")], ids=repr)
 def test_on_unplaced(error: Exception) -> None:
     faults: Faults = []
@@ -97,11 +125,12 @@ def test_wake_up_of_a_scheduler() -> None:
 def test_an_error_of_needs_or_limits_leaves_the_call_that_changes_nothing(name: str) -> None:
     kwargs: dict[str, Any] = {name: failing(LookupError("x"))}
     embedding = Embedding(**kwargs)
-    with pytest.raises(LookupError):  # noqa: PT012 - the block is what is interrupted
-        if name == "needs":
-            embedding.submit(Task("t"))
-        else:
-            embedding.add_worker(Worker("w"))
+    calls = {
+        "needs": lambda: embedding.submit(Task("t")),
+        "limits": lambda: embedding.add_worker(Worker("w")),
+    }
+    with pytest.raises(LookupError):
+        calls[name]()
     assert len(embedding) == 0
     embedding.check_invariants()
 

@@ -164,36 +164,6 @@ def test_a_task_that_could_not_be_started_is_tried_elsewhere(orchestrator: Orche
     assert orchestrator.run(embedding) == [("t", "a")]
 
 
-@pytest.mark.parametrize("is_reported", [True, False])
-def test_errors_of_on_place_are_faults(
-    orchestrator: Orchestrator, is_reported: bool, caplog: pytest.LogCaptureFixture
-) -> None:
-    """They ended ``run``, and all other tasks waited."""
-    faults: list[tuple[str, str, type]] = []
-
-    def on_place(task: Task, worker: Worker) -> None:
-        orchestrator.on_place(task, worker)
-        raise ZeroDivisionError("no idea")
-
-    def on_fault(status: Status, pod: Pod | None) -> None:
-        if not is_reported:
-            raise LookupError
-        assert pod is not None
-        faults.append((pod.name, status.message, type(status.error)))
-
-    embedding = orchestrator.embedding(gpus("a", 2), on_place=on_place, on_fault=on_fault)
-    embedding.submit(Task("t", {"gpu": 1}))
-    embedding.submit(Task("u", {"gpu": 1}))
-    assert orchestrator.run(embedding) == [("t", "a"), ("u", "a")]
-    assert embedding.state_of("t") is embedding.state_of("u") is TaskState.PLACED
-    if is_reported:
-        texts = [(key, f"on_place of task {key}: no idea", ZeroDivisionError) for key in ("t", "u")]
-        assert faults == texts
-    assert all(f"on_place of task {key}: no idea" in caplog.text for key in ("t", "u"))
-    assert ("on_fault failed itself" in caplog.text) is not is_reported
-    embedding.check_invariants()
-
-
 def test_callbacks_may_call_everything(orchestrator: Orchestrator) -> None:
     def on_place(task: Task, worker: Worker) -> None:
         orchestrator.on_place(task, worker)
