@@ -46,7 +46,7 @@ def compile_terms(affinity: Affinity, namespace: str, labels: Labels) -> PodTerm
     return _compiled(near, far, namespace, tuple((key, labels[key]) for key in keys if key in labels))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def _match_label_keys(near: PodAffinity | None, far: PodAntiAffinity | None) -> tuple[str, ...]:
     """Return the keys of the pod's own labels that its terms refer to."""
     terms = [
@@ -59,7 +59,7 @@ def _match_label_keys(near: PodAffinity | None, far: PodAntiAffinity | None) -> 
     return tuple(dict.fromkeys(keys))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def _compiled(
     near: PodAffinity | None,
     far: PodAntiAffinity | None,

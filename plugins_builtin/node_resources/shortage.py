@@ -230,7 +230,7 @@ def new_status(names: tuple[str, ...], bits: int) -> Status:
     return Status(code, tuple(short), details=details)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def status_of(names: tuple[str, ...], bits: int) -> Status:
     """As :func:`new_status`, cached."""
     return new_status(names, bits)

@@ -35,7 +35,7 @@ def decode_labels(value: Any) -> Mapping[str, str]:
     return _shared_texts(tuple(value.items()))
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _shared_texts(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     return _texts(dict(items))
 
@@ -55,7 +55,7 @@ def encode_amounts(value: Mapping[str, Quantity]) -> dict[str, str]:
     return {name: str(amount) for name, amount in value.items()}
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _shared_amounts(items: tuple[tuple[str, str], ...]) -> Mapping[str, Quantity]:
     return _checked_amounts(dict(items))
 

@@ -125,7 +125,7 @@ def compile_label_selector(selector: LabelSelector | None) -> CompiledSelector:
         raise
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def _compiled(selector: LabelSelector) -> CompiledSelector:
     requirements = [Requirement(key, IN, (value,)) for key, value in selector.match_labels.items()]
     for index, expression in enumerate(selector.match_expressions):

@@ -36,7 +36,7 @@ class ContainerImage:
     size_bytes: int = 0
 
 
-_DISTINCT_IMAGES: Final = 16_384
+_DISTINCT_IMAGES: Final = 8192
 """Images that are shared: a large cluster runs thousands. The entry of one takes some 400 bytes."""
 _image: Final = Codec(None, sharing(decoder(ContainerImage), _DISTINCT_IMAGES), encoder(ContainerImage))
 _images: Final = list_of(_image)

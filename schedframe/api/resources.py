@@ -93,12 +93,12 @@ def whole_amounts(amounts: Amounts) -> Mapping[str, int]:
     return _shared_amounts(tuple([(n, whole_amount(n, q)) for n, q in items if _is_counted(n)]))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def _shared_amounts(items: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
     return dict(items)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def _shared_resources(items: tuple[tuple[str, int], ...], non_zero: tuple[int, int]) -> PodResources:
     return PodResources(_shared_amounts(items), non_zero)
 
@@ -162,7 +162,7 @@ def _of_the_only_container(pod: HasSpec) -> tuple[tuple[str, int], ...] | None:
     return tuple([(name, amount.nano) for name, amount in requests.items()])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def _of_one_container(requests: tuple[tuple[str, int], ...]) -> PodResources:
     """Return the resources of a pod with one container and no other requests, the most frequent form."""
     scored = {name: amount.nano for name, amount in _DEFAULTS.items()} | dict(requests)
@@ -208,7 +208,7 @@ def _scoring(pod: HasSpec, use_status: bool) -> Mapping[str, int]:
     return _as_amounts(_total(pod, use_status, _DEFAULTS, False, True))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def _scoring_of_one_container(requests: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
     """Return the scoring requests of a pod with one container. Requested resources come first, in order."""
     nanos = dict(requests)

@@ -66,8 +66,12 @@ class KnownRejections:
     """Specs with equal signatures, but not equal, whose pods may wait together; others are tried."""
     max_classes: int = 8192
     """Classes and metadata of rejected pods that are kept, and metadata of one spec; then all are dropped."""
+    spare_classes: int = 64
+    """Classes beyond twice those that were in use, before unused ones are dropped again."""
     _classes: dict[Any, list[WaitingClass]] = field(factory=dict)
     """By class key and metadata."""
+    _of_use: int = 0
+    """Entries that the last :meth:`_keep_used` left."""
     _mark: object = field(factory=object)
     """Marks the classes on a spec as those of this scheduler since the last fault."""
     any_rejected: bool = field(default=False, init=False)
@@ -174,6 +178,8 @@ class KnownRejections:
         if memo is None:
             return False
         key = _metadata_key(pod.metadata)
+        if len(self._classes) > 2 * self._of_use + self.spare_classes:
+            self._keep_used()
         if len(self._classes) > self.max_classes:
             self._classes.clear()
         alike = self._classes.setdefault((memo.key, key), [])
@@ -182,6 +188,12 @@ class KnownRejections:
         alike.append(pod_class)
         self._classes_on(pod.spec)[key] = pod_class
         return True
+
+    def _keep_used(self) -> None:
+        """Drop classes without a pod that waits: pods of ever new specs come and go. O(classes)."""
+        used = self.core.queue.classes_in_cohorts()
+        left = {key: alike for key, alike in self._classes.items() if not used.isdisjoint(alike)}
+        self._classes, self._of_use = left, len(left)
 
     def _classes_on(self, spec: PodSpec) -> dict[Any, WaitingClass]:
         """Return the classes that are kept on *spec*, by metadata; those of another scheduler are dropped."""

@@ -115,7 +115,7 @@ def _in_one_line(problem: object) -> str:
     return " ".join([line for line in lines if line and not line.startswith("|")])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def compile_selector(text: str) -> CelSelector:
     """Return the compiled expression.
 

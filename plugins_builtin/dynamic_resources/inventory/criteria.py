@@ -20,7 +20,7 @@ class DeviceCriteria:
     admin: bool
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def interned(criteria: DeviceCriteria) -> DeviceCriteria:
     """Return one object for equal criteria, so that later comparisons are by identity."""
     return criteria

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from itertools import count
-from typing import TypeAlias
+from typing import Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from attrs import define, field
@@ -23,6 +23,9 @@ TypedValue: TypeAlias = tuple[str, object]
 """Type and value of an attribute, so that a string never equals a version, nor 1 true."""
 Consumption: TypeAlias = tuple[tuple[CounterId, int], ...]
 """Counters and the amounts, in billionths, that a device consumes."""
+
+_EXPRESSIONS: Final = 1024
+"""Expressions whose result is kept for a content: each claim may bring one of its own, and goes again."""
 
 
 @define(eq=False)
@@ -56,6 +59,8 @@ class DeviceContent:
         """Return the result of the expression; :class:`CelError` if it fails. O(1) after the first call."""
         result = self._matches.get(expression)
         if result is None:
+            if len(self._matches) >= _EXPRESSIONS:
+                self._matches.clear()
             result = self._matches[expression] = self._evaluate(expression)
         if isinstance(result, CelError):
             # A new exception each time: a traceback grows with every raise of the same one.

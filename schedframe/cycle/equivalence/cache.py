@@ -31,7 +31,8 @@ class EquivalenceCache:
 
     O(1) for a pod that shares its spec with the last one that did, and equals it in namespace, labels,
     annotations and owners, O(plugins) otherwise. Too many or too large classes are evicted by the CLOCK rule:
-    the oldest one that was not used since it was last spared.
+    the oldest one that was not used since it was last spared. Where pods of ever new keys come and go, those
+    that are not used any more are evicted as well.
     """
 
     objects: ObjectStore
@@ -44,8 +45,12 @@ class EquivalenceCache:
     _shared: WeakValueDictionary[Any, SharedIndexes] = field(factory=WeakValueDictionary)
     """By profile and node signature; gone with the last class."""
     _plans: dict[Framework, CacheablePlan | None] = field(factory=dict)
-    _postponed: dict[ClassKey, int] = field(factory=dict)
-    """Key without a class → pods that the full search decides before one is made; last seen at the end."""
+    _postponed: dict[int, int] = field(factory=dict)
+    """Hash of a key without a class → pods that the full search decides before one is made; last seen at the
+    end. A key may take kilobytes, and two that share a hash only lose or gain a visit.
+    """
+    _new_keys: int = 0
+    """Keys without a class that were looked up since the last :meth:`_drop_idle`."""
     _bytes: int = 0
     _trusted: int = 0
     """Checks for which ``_bytes`` is used without counting again."""
@@ -98,11 +103,15 @@ class EquivalenceCache:
 
     def _postpones(self, key: ClassKey) -> bool:
         """Return whether this pod gets no class: its class failed, or it may be the only one with its key."""
-        pods = self._postponed.pop(key, None)
+        hashed = hash(key)
+        pods = self._postponed.pop(hashed, None)
         if pods is None:
+            self._new_keys += 1
+            if self._new_keys >= self.policy.idle_keys:
+                self._drop_idle()
             pods = int(len(self._classes) >= self.policy.eager_classes and not self._pays_at_once(key))
         if pods:
-            self._postponed[key] = pods - 1
+            self._postponed[hashed] = pods - 1
             if len(self._postponed) > 2 * self.policy.classes:
                 del self._postponed[next(iter(self._postponed))]
         return pods > 0
@@ -150,7 +159,7 @@ class EquivalenceCache:
         key = None if plan is None else class_key(framework.profile_name, plan, pod)
         if key is None:
             return None
-        self._postponed[key] = self.policy.retry_after
+        self._postponed[hash(key)] = self.policy.retry_after
         shared = self._shared.pop((key.profile, key.node_signature), None)
         for each, eq_class in list(self._classes.items()):
             if each == key or eq_class.shared is shared:
@@ -158,6 +167,17 @@ class EquivalenceCache:
                 eq_class.discard()
         self._trusted = 0  # count again before anything is evicted for its size
         return key
+
+    def _drop_idle(self) -> None:
+        """Drop the classes that were not used since this was done last. O(classes)."""
+        self._new_keys = 0
+        for key, eq_class in list(self._classes.items()):
+            if eq_class.referenced:
+                eq_class.referenced = False
+            else:
+                del self._classes[key]
+                self._bytes -= eq_class.nbytes
+                eq_class.evict()
 
     def _pop_oldest(self) -> EquivalenceClass:
         # Setting a bit at each use costs next to nothing, keeping classes in order as much as using one.

@@ -34,6 +34,8 @@ class Policy:
     """
     max_bytes: int = 256 * 2**20
     """Bytes of all classes and what they share; beyond, idle classes are evicted."""
+    idle_keys: int = 1024
+    """Keys of new pods that come while a class is not used, after which it is evicted: its pods are gone."""
     answers: int = 4096
     """Row states whose answers one memo keeps, and statuses of one set of node columns; beyond, they start
     empty again.
