@@ -54,6 +54,8 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
     "schedframe/cycle/binding/paused.py:LONGEST_VERIFICATION_SECONDS": "when the cluster is asked again",
     "schedframe/cycle/runtime/interrupts.py:SAME_PRESS_SECONDS": "which signal is the second one",
     "schedframe/cycle/runtime/interrupts.py:LONGEST_SECONDS": "when a signal breaks into a step that hangs",
+    "schedframe/cycle/slow_attempts.py:REST": "when a pod is tried again",
+    "schedframe/cycle/watchdog.py:FRAMES": "what a report shows",
     "schedframe/cycle/search/tie_breaking.py:MOST_DRAWS": "a rule: it decides which row is drawn",
     "schedframe/state/columns.py:ABSENT": "a code: no value",
     "schedframe/state/pod_groups.py:_BYTES_PER_COLUMN": "an estimate for accounting",

@@ -53,7 +53,7 @@ class InMemoryCluster(ClusterPort):
     """Classes of kinds that manifests may have besides those that are known anyway."""
     strict: Strict = field(default=True, kw_only=True)
     """Treatment of manifests that Kubernetes would refuse, as for :func:`~schedframe.api.from_manifest`."""
-    event_capacity: int = field(default=10_000, kw_only=True)
+    event_capacity: int = field(default=4096, kw_only=True)
     """How many recorded events are kept, the latest ones; 0 keeps none."""
     _objects: defaultdict[str, dict[str, Any]] = field(factory=lambda: defaultdict(dict), init=False)
     uids: Uids = field(init=False, repr=False)

@@ -43,6 +43,7 @@ from .runtime.inbox import Inbox
 from .search.extending import Extending
 from .search.sampling import Sampling, SearchOrder
 from .search.search import Search
+from .slow_attempts import AttemptWatch
 from .verification import VerifyingSearch
 from .watchdog import Watchdog
 
@@ -113,7 +114,7 @@ def build_core(
     use_search(core, core.search, extenders)
     _limit_binds(core)
     _add_observers(core, options)
-    core.watchdog = Watchdog() if options.debug and options.watchdog is None else options.watchdog
+    _watch_attempts(core, options)
     core.frameworks.update(build_frameworks(core, config, registry, options))
     queue_class = GroupQueue if config.feature_gates.enabled(GROUPS) else PriorityQueue
     try:
@@ -176,6 +177,15 @@ def _cache(config: EffectiveConfig, options: SchedulerOptions, *, ordered: bool)
     table = ReadOnlyInfoTable() if options.debug else NodeTable()
     cache_class = GroupCache if config.feature_gates.enabled(GROUPS) else Cache
     return cache_class(options.assume_ttl, ordered, table)
+
+
+def _watch_attempts(core: Core, options: SchedulerOptions) -> None:
+    """Watch the attempts of *core*; not unless asked for if its clock is not the machine's."""
+    core.watchdog = options.watchdog
+    if core.watchdog is None and (options.debug or isinstance(core.clock, SystemClock)):
+        core.watchdog = Watchdog()
+    if core.watchdog is not None:
+        core.watchdog.follow(AttemptWatch(core, core.watchdog.limit).look)
 
 
 def _executor_for(cluster: ClusterPort) -> Executor:
@@ -269,7 +279,7 @@ def build_frameworks(
     """Return a framework for each profile. :class:`ConfigError`, and none is left, if a plugin fails."""
     guards: list[Guard] = [TableGuard(core.cache.table)] if options.debug else []
     found: dict[str, Framework] = {}
-    if core.watchdog is not None:
+    if core.watchdog is not None and (options.debug or options.watchdog is not None):
         guards.append(core.watchdog)
     for profile in config.profiles:
         handle = SchedulerHandle(profile.scheduler_name, core)

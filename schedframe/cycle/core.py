@@ -79,6 +79,7 @@ class Core:
     published: Snapshot | None = None
     """What code off the core sees; renewed at a hand-off to plugins with ``reads_snapshot``."""
     watchdog: Watchdog | None = None
+    """``None`` only with a clock that is not the machine's."""
     on_fault: Callable[[Status, Pod | None], None] | None = None
     """Called with every fault of a plugin, which is logged too."""
     extenders: tuple[Extender, ...] = ()

@@ -109,7 +109,9 @@ class SchedulerOptions:
     of a hook takes some microseconds longer. Also sets a watchdog of one second.
     """
     watchdog: Watchdog | None = field(default=None, validator=optional_with(["guarded"], "give a Watchdog"))
-    """Reports hooks that run longer than its limit."""
+    """Reports hooks that run longer than its limit. ``None``: with the machine's clock attempts of more than
+    a second are logged, see :class:`Watchdog`.
+    """
     recorder: DecisionObserver | None = field(
         default=None, validator=optional_with(["decided"], "give a Recorder")
     )

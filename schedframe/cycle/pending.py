@@ -16,6 +16,8 @@ from .binding.attempt import Attempt
 from .binding.progress import progress_of
 from .core import Core
 
+RESTS = "rests, because its last attempt took long; "
+"""Before the message of a pod that waits longer than others."""
 COLUMNS = ("pod", "pool", "attempts", "waits for", "wakes in", "why")
 
 
@@ -116,6 +118,7 @@ def pending_pods(core: Core) -> PendingPods:
     messages = {pod.key: _message(core.pending[pod.key]) for pod in waiting if pod.key in core.pending}
     if core.view.holds and (held := core.view.description()):
         messages |= {pod.key: held for pod in waiting if pod.pool is Pool.ACTIVE}
+    messages |= {pod.key: RESTS + messages.get(pod.key, "") for pod in waiting if pod.rests}
     for position, pod in enumerate(waiting):
         progress = progress_of(core, pod.uid) if pod.pool is Pool.IN_FLIGHT else None
         if progress is not None:

@@ -9,6 +9,7 @@ import traceback
 import weakref
 from collections.abc import Callable
 from time import perf_counter
+from types import FrameType
 from typing import Any
 
 from attrs import define, field, frozen
@@ -22,6 +23,8 @@ from ..framework.points import HOOK_ARGUMENTS
 
 logger = logging.getLogger("schedframe")
 THREAD_NAME = "schedframe-watchdog"
+FRAMES = 3
+"""Innermost frames that are named of a stack."""
 
 
 @brief_repr
@@ -74,9 +77,12 @@ class _Running:
 class Watchdog:
     """Reports hooks that run longer than ``limit`` seconds: ``Scheduler(cluster, watchdog=Watchdog(0.5))``.
 
-    One thread looks at the running calls, twice in ``limit`` seconds; calls themselves start no thread. A
-    microsecond for each call of a hook, and nothing without a watchdog. The time of an ``async`` hook is
-    that until it returns its coroutine.
+    One thread looks at the running calls, four times in ``limit`` seconds; calls themselves start no thread.
+    A microsecond for each call of a hook. The time of an ``async`` hook is that until it returns its
+    coroutine.
+
+    The same thread looks at the attempts of the core, see :mod:`.slow_attempts`. That costs the core nothing,
+    so a scheduler with the machine's clock has a watchdog that does only this unless it is given another one.
     """
 
     limit: float = field(default=1.0, validator=optional_number("give a millisecond or more", least=0.001))
@@ -87,6 +93,8 @@ class Watchdog:
     """Seconds; never goes back."""
     threaded: bool = True
     """Whether to look at running calls from a thread; otherwise whenever :meth:`look` is called."""
+    _followed: list[Callable[[float], None]] = field(factory=list, init=False)
+    """Called with the time of each look."""
     _running: dict[int, _Running] = field(factory=dict, init=False)
     """Identity of a thread → its innermost call."""
     _thread: threading.Thread | None = field(default=None, init=False)
@@ -96,7 +104,7 @@ class Watchdog:
         """Start the thread, unless it runs or ``threaded`` is false."""
         if self.threaded and self._thread is None:
             self._closed.clear()
-            arguments = (weakref.ref(self), self._closed, self.limit / 2)
+            arguments = (weakref.ref(self), self._closed, self.limit / 4)
             self._thread = threading.Thread(target=_watch, args=arguments, name=THREAD_NAME, daemon=True)
             self._thread.start()
 
@@ -106,6 +114,12 @@ class Watchdog:
         thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
             thread.join()
+        self._look_at_followed(self.timer())  # what ended since the last look
+        self._followed.clear()
+
+    def follow(self, look: Callable[[float], None]) -> None:
+        """Call *look* with the time of each look, until closed."""
+        self._followed.append(look)
 
     def guarded(self, call: Call, hook: str, plugin: str) -> Call:
         """Return *call*, watched."""
@@ -130,13 +144,18 @@ class Watchdog:
         return watched
 
     def look(self) -> None:
-        """Report the calls that have been running for longer than the limit, each once. Any thread."""
+        """Report the calls and attempts that have been going on for longer than the limit. Any thread."""
         now = self.timer()
         for thread, current in list(self._running.items()):
             seconds = now - current.start - current.inner_seconds
             if seconds > self.limit and not current.reported:
                 current.reported = True
                 self.report(_slow(current, seconds, running=True, stack=_stack_of(thread)))
+        self._look_at_followed(now)
+
+    def _look_at_followed(self, now: float) -> None:
+        for look in self._followed:
+            look(now)
 
     def _ended(self, current: _Running, now: float) -> None:
         seconds = now - current.start
@@ -167,5 +186,10 @@ def _stack_of(thread: int) -> str:
     frame = sys._current_frames().get(thread)
     if frame is None:
         return ""
-    frames = traceback.extract_stack(frame)[:-4:-1]
+    return innermost(frame)
+
+
+def innermost(frame: FrameType) -> str:
+    """Return the innermost frames of a stack, innermost first."""
+    frames = traceback.extract_stack(frame)[: -FRAMES - 1 : -1]
     return " < ".join(f"{each.filename}:{each.lineno} ({each.name})" for each in frames)

@@ -26,6 +26,8 @@ class BackoffQueues:
     pod is backing off up to the end of its second, so that all pods of a second leave together and in the
     order of the queue (Kubernetes KEP-5142). A maximum of 0 switches backoff off.
 
+    A pod whose attempt took long rests up to its ``not_before`` at least, whatever lets others try again.
+
     ``rejected`` may be popped before their time while nothing is active. ``held`` and ``errors`` may not:
     held pods were rejected too, but all that happened since is that later attempts were rolled back.
     """
@@ -57,6 +59,7 @@ class BackoffQueues:
         expiry = info.backoff_expiry
         if expiry is None:
             expiry = (micros(info.timestamp) + self.duration(info)) // _SECOND
+            expiry = max(expiry, info.not_before)
             info.backoff_expiry = expiry
         return expiry
 
@@ -81,9 +84,13 @@ class BackoffQueues:
 
     def is_backing_off(self, info: QueuedPodInfo, now: float) -> bool:
         """Return whether *info* still backs off at *now*; never for a pod that has not failed."""
-        if info.attempts == 0 or self._maximum == 0:
+        if info.attempts == 0 or (self._maximum == 0 and not info.not_before):
             return False
         return self.expiry(info) >= micros(now) // _SECOND
+
+    def rests(self, info: QueuedPodInfo, now: float) -> bool:
+        """Return whether *info* still rests after an attempt that took long. O(1)."""
+        return info.not_before >= micros(now) // _SECOND
 
     def add(self, info: QueuedPodInfo, *, held: bool = False) -> Pool:
         """Hold *info* back, not to be popped early if *held*; return the pool that it went to. O(log n)."""
@@ -100,6 +107,13 @@ class BackoffQueues:
     def remove(self, info: QueuedPodInfo) -> None:
         """Take *info* out. O(1) amortised."""
         self._heap_with(info).delete(info.key)
+
+    def pop_early(self) -> QueuedPodInfo | None:
+        """Pop the first pod that backs off after a rejection; none while that one rests. O(log n)."""
+        head = self.rejected.peek()
+        if head is None or head.not_before > head.timestamp:
+            return None
+        return self.rejected.pop()
 
     def release(self, after: int = 0) -> bool:
         """Let held pods whose last pop came after that one be popped early; whether there are any.

@@ -99,7 +99,7 @@ class Pools:
         return info
 
     def _pop_early(self) -> QueuedPodInfo | None:
-        return self.backoff.rejected.pop()
+        return self.backoff.pop_early()
 
     def _file(self, info: QueuedPodInfo) -> None:
         cohort = cohort_of(info)
@@ -201,9 +201,17 @@ class Pools:
         self, info: QueuedPodInfo, strategy: RequeueStrategy, cause: str, now: float, *, held: bool = False
     ) -> bool:
         """Move *info* to a backoff pool or the active one by *strategy* (not SKIP); to backoff if *held*."""
-        if (held or strategy is RequeueStrategy.AFTER_BACKOFF) and self.backoff.is_backing_off(info, now):
+        waits = held or strategy is RequeueStrategy.AFTER_BACKOFF or self.backoff.rests(info, now)
+        if waits and self.backoff.is_backing_off(info, now):
             return self._enter_backoff(info, cause, now, held)
         return self.enter_active(info, cause, now)
+
+    def activate(self, info: QueuedPodInfo, cause: str, now: float) -> bool:
+        """Move a waiting or backing-off pod to the active pool; one that rests waits until that is over."""
+        admitted = info.pool in BACKING_OFF
+        if not self.backoff.rests(info, now):
+            return self.enter_active(info, cause, now, admitted=admitted)
+        return not admitted and self.requeue(info, RequeueStrategy.IMMEDIATELY, cause, now)
 
     def enter_active(self, info: QueuedPodInfo, cause: str, now: float, *, admitted: bool = False) -> bool:
         """Move *info* to the active pool; *admitted*: it has passed the gates already. O(log n)."""
@@ -316,6 +324,7 @@ class Pools:
             info.timestamp,
             wake_at,
             info.failure if info.error_count else "",
+            info.not_before > info.timestamp,
         )
 
     def check_invariants(self) -> None:

@@ -21,7 +21,7 @@ from .hints import RequeueStrategy
 from .known_outcomes import KnownOutcomes, PodClass
 from .options import QueueOptions
 from .passed_over import PassedOver
-from .pools import BACKING_OFF, SCHEDULE_ATTEMPT_FAILURE, WAITING
+from .pools import SCHEDULE_ATTEMPT_FAILURE, WAITING
 from .queued_pod import Pool, QueuedPodInfo, Requeued, identity, interned
 from .view import QueueView, hint_table, standing
 
@@ -225,8 +225,7 @@ class PriorityQueue(QueueView):
             uid = identity(pod)
             info = self._alone(pod.key)
             if info is not None and info.pool is not Pool.ACTIVE:
-                admitted = info.pool in BACKING_OFF
-                entered |= self._pools.enter_active(info, FORCE_ACTIVATE.label, now, admitted=admitted)
+                entered |= self._pools.activate(info, FORCE_ACTIVATE.label, now)
             elif uid in self._in_flight:
                 self._in_flight.record(FORCE_ACTIVATE, None, pod)
         if entered:
@@ -371,6 +370,8 @@ class PriorityQueue(QueueView):
 
     def _queue_again(self, info: QueuedPodInfo, latest: Pod, pod_class: PodClass | None) -> Requeued:
         now = self._clock()
+        if info.not_before > now:
+            pod_class = None  # it rests, and others of its class do not
         info.pod, info.pod_class = latest, pod_class
         if info.unschedulable_plugins or info.pending_plugins:
             info.unschedulable_count += 1

@@ -86,6 +86,8 @@ class QueuedPodInfo:
     """The pre_enqueue plugin that holds it back."""
     backoff_expiry: int | None
     """The second in which its backoff ends, since the last failure; ``None``: not computed yet."""
+    not_before: int
+    """The second of the clock up to which it rests after an attempt that took long; over: nothing."""
     flushed: bool
     """Whether it was moved, or would have been but for its gate, because it waited too long."""
     moment: int
@@ -106,7 +108,9 @@ class QueuedPodInfo:
         self.uid = pod.uid or key
         self.pool = self.initial_attempt = self.backoff_expiry = None
         self.pod_class = self.line = self.cohort = None
-        self.attempts = self.popped = self.unschedulable_count = self.error_count = self.moment = 0
+        self.attempts = self.popped = self.unschedulable_count = self.error_count = self.moment = (
+            self.not_before
+        ) = 0
         self.unschedulable_plugins = self.pending_plugins = NO_PLUGINS
         self.gating_plugin = self.failure = ""
         self.flushed = False
@@ -158,6 +162,8 @@ class PendingPod:
     """When it moves without an event: the end of its backoff, or of its time in the unschedulable pool."""
     failure: str = ""
     """What failed at the last attempt, with the plugin; empty unless that ended with an error."""
+    rests: bool = False
+    """Whether it waits longer than others because its last attempt took long."""
 
 
 @brief_repr

@@ -85,7 +85,7 @@ class QueueView:
 
     @property
     def scheduling_cycle(self) -> int:
-        """Number of pods popped so far."""
+        """Number of pods popped so far; each has that of its own pop. Any thread."""
         return self._moments.cycle
 
     @property

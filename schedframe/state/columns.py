@@ -62,7 +62,7 @@ class DictionaryColumn(Generic[V]):
         if self.version == log.version:
             return self
         rows = log.since(self.version) if self.version >= 0 else None
-        if rows is None or len(self.values) > 2 * self._table.size + 1024:
+        if rows is None or len(self.values) > 2 * self._table.capacity:
             self._rebuild()
         else:
             self.grow()

@@ -99,6 +99,7 @@ def test_a_fault_changes_no_decision(owner: Any, name: str, monkeypatch: pytest.
     pair.together.scheduler.core.on_fault = note
     assert pair.together.scheduler.rejections is not None
     pair.together.scheduler.rejections._rejected.spare = 0
+    pair.together.scheduler.rejections.spare_classes = 0
     _backlog(pair, Random(len(name)), examples(12))
     assert raised
     assert len(faults) == len(raised)

@@ -21,7 +21,7 @@ from ..inventory.node_pools import PoolIndex
 CLAIM: Final = ResourceClaim.KIND
 EXTENDED_RESOURCE_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
 _MEMO: Final = object()
-_MAX_DELETIONS: Final = 10_000
+_MAX_DELETIONS: Final = 4096
 """Uids of deleted claims that are kept."""
 
 
