@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -28,6 +29,12 @@ settings.register_profile(
     stateful_step_count=100,
 )
 settings.load_profile("schedframe")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupt() -> None:
+    """Let Ctrl-C raise: a shell starts what it runs in the background with the signal ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
