@@ -5,6 +5,8 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
+from copy import copy
 from itertools import count, pairwise
 from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, overload
 
@@ -35,7 +37,7 @@ class Heap(Generic[T]):
     items, so memory is O(items) under any churn. Sort keys that are tuples must all have the same length. The
     order of an item must not change while it is here: replace it with :meth:`add`. With ``less`` every
     comparison is a Python call or two; ``sort_key`` is computed once per :meth:`add` and about ten times
-    faster.
+    faster. A removed item may change: what is left of it is compared as its shallow copy.
 
     An exception of the key, the sort key or a comparison leaves the method that called it, and the heap is as
     it was before. :meth:`delete` compares nothing. Any value may be an item: a heap that may hold ``None``
@@ -114,15 +116,22 @@ class Heap(Generic[T]):
                 run.popleft()
             else:
                 entry = heap[0]
-                if (item := entry[-1]) is not ABSENT:
-                    del self.entries[entry[-2]]
-                    # It is dropped as the next item is looked for: that compares, and nothing may fail now.
-                    entry[-1] = ABSENT
-                    self._garbage += 1
-                    return item
+                if entry[-1] is not ABSENT:
+                    return self._take_out(entry)
                 _pop(heap)
             self._garbage -= 1
         return default
+
+    def _take_out(self, entry: _Entry) -> Any:
+        """Remove the entry at the top of the heap; return its item."""
+        key = entry[-2]
+        del self.entries[key]
+        try:
+            _pop(self._heap)
+        except BaseException:
+            self.entries[key] = entry
+            raise
+        return entry[-1]
 
     @overload
     def peek(self) -> T | None: ...
@@ -246,6 +255,8 @@ class Heap(Generic[T]):
 
     def _discard(self, entry: _Entry) -> None:
         """Mark *entry* as removed. O(1)."""
+        if type(entry[0]) is _Rank:
+            entry[0].settle()
         entry[-1] = ABSENT
         self._garbage += 1
 
@@ -313,6 +324,12 @@ class _Rank(Generic[T]):
         if self.less(self.item, other.item):
             return True
         return self.arrival < other.arrival and not self.less(other.item, self.item)
+
+    def settle(self) -> None:
+        """Keep the order that the item has now: it is removed, and may change while others pass it."""
+        # Removing must not fail: an item that cannot be copied keeps its order after its removal, too.
+        with suppress(Exception):
+            self.item = copy(self.item)
 
     def ties(self, other: Self) -> bool:
         """Return whether neither goes before the other."""

@@ -122,6 +122,40 @@ def test_delete_compares_nothing() -> None:
     assert [heap.pop(), heap.pop()] == [200, None]
 
 
+@define
+class Changing:
+    """An item that changes once it has left the heap, as a pod does."""
+
+    name: int
+    order: int
+
+
+@pytest.mark.parametrize("removed", ["popped", "deleted", "replaced"])
+def test_an_item_may_change_once_it_is_removed(removed: str) -> None:
+    """Its order counts no more, although its entry may still be there."""
+    heap: Heap[Changing] = Heap(lambda item: item.name, less=lambda one, other: one.order < other.order)
+    items = [Changing(number, order) for number, order in enumerate((4, 2, 6, 1, 5, 3))]
+    for item in items:
+        heap.add(item)
+    if removed == "popped":
+        gone = heap.pop()
+        assert gone is items[3]
+    elif removed == "deleted":
+        gone = heap.delete(3)
+    else:
+        gone = items[3]
+        heap.add(Changing(3, 9))
+    assert gone is not None
+    gone.order = 100
+    heap.check_invariants()
+    heap.add(Changing(10, 0))
+    heap.check_invariants()
+    gone.order = -100
+    heap.check_invariants()
+    orders = [item.order for item in iter(heap.pop, None) if item is not None]
+    assert orders == [0, 2, 3, 4, 5, 6] + [9] * (removed == "replaced")
+
+
 def test_none_is_an_item_like_any_other() -> None:
     heap: Heap[str | None] = Heap(lambda item: item or "none", sort_key=lambda item: item or "k")
     absent = object()
