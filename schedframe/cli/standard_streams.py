@@ -36,13 +36,18 @@ class _Stream(io.FileIO):
 
     @override
     def write(self, data: Buffer, /) -> int:
-        if self._has_reader:
-            try:
-                return super().write(data)
-            except BrokenPipeError:
-                self._has_reader = False
-                self._end()
-        return memoryview(data).nbytes
+        rest = whole = memoryview(data).cast("B")
+        try:
+            # A pipe takes a part when its reader leaves in the middle, and without a buffer nothing asks again.
+            while rest and self._has_reader:
+                taken = super().write(rest)
+                if taken is None:  # it does not block, and is full
+                    return len(whole) - len(rest)
+                rest = rest[taken:]
+        except BrokenPipeError:
+            self._has_reader = False
+            self._end()
+        return len(whole)
 
     def _end(self) -> None:
         """Do what the loss of the reader calls for."""

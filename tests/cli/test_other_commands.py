@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pytest
 from schedframe import __version__
 from schedframe.cli import terminal
 from schedframe.cli.bench_app import with_command
+from schedframe.cli.standard_streams import READER_LEFT
 
 from .conftest import Cli
 from .manifests import node, pod, text
@@ -168,7 +170,10 @@ def test_a_missing_extra_is_one_line() -> None:
     assert done.stderr == "schedframe: the command line needs typer: pip install 'schedframe[cli]'\n"
 
 
-def test_a_reader_that_goes_away_ends_the_process_quietly(write: Write) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_goes_away_in_the_middle_ends_the_process_quietly(
+    write: Write, unbuffered: str
+) -> None:
     cluster = write(
         "cluster.json", text(node("a"), *(pod(f"a-pod-with-a-long-name-{i}") for i in range(3000)))
     )
@@ -176,13 +181,14 @@ def test_a_reader_that_goes_away_ends_the_process_quietly(write: Write) -> None:
         [sys.executable, "-m", "schedframe", "schedule", cluster],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.read(1)
         process.stdout.close()
         assert b"Traceback" not in process.stderr.read()
-    assert process.returncode == -13
+    assert process.returncode == READER_LEFT
 
 
 def test_progress_is_shown_on_a_terminal_and_keeps_out_of_the_answer(
