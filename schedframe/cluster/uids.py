@@ -17,7 +17,7 @@ def uid_taken(obj: ClusterObject, owner: str) -> InputError:
     return InputError("metadata.uid", f"uid {obj.uid} of {obj.KIND} {obj.key} is that of {owner}", fix)
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Uids:
     """Set of the uids of each kind."""
 

@@ -56,6 +56,23 @@ class TestFailing:
         world.settle(1)
         assert not world.waits()
 
+    @pytest.mark.parametrize("again", [False, True], ids=["gone", "replaced"])
+    def test_the_wait_ends_when_the_node_goes(self, again: bool) -> None:
+        """It is no fault of the plugin: the pod is tried again, on a node that is there."""
+        world = ChangingWorld(delay=True)
+        world.create(make_claim("c", "local"), local("v", only={ZONE: ["a", "b"]}), make_pod("c"))
+        world.settle()
+        assert world.waits()
+        gone = world.node()
+        world.cluster.delete("Node", gone)
+        if again:
+            world.cluster.create(make_node(gone, "c"))
+        world.settle()
+        assert not world.faults
+        assert not world.waits()
+        assert not world.cluster.get("Pod", "default/p").node_name
+        world.check()
+
     @pytest.mark.parametrize(
         ("happens", "reason"),
         [
@@ -64,11 +81,10 @@ class TestFailing:
                 'persistentvolumeclaim "c" is gone',
             ),
             (lambda w: w.cluster.delete("PersistentVolume", "v"), 'persistentvolume "v" is gone'),
-            (lambda w: w.cluster.delete("Node", w.node()), "failed to get node"),
             (lambda w: w.cluster.apply(make_node(w.node(), "c")), "node affinity doesn't match node"),
             (lambda w: w.reset(), 'ClaimRef got reset for pv "v"'),
         ],
-        ids=["claim gone", "volume gone", "node gone", "node moved", "claim reference reset"],
+        ids=["claim gone", "volume gone", "node moved", "claim reference reset"],
     )
     def test_what_goes_wrong_while_waiting(self, happens: Callable[[Any], object], reason: str) -> None:
         world = ChangingWorld(delay=True)

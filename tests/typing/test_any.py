@@ -6,7 +6,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, get_overloads
 
 import schedframe
 
@@ -104,7 +104,9 @@ def _of_class(cls: type) -> Iterator[str]:
         function = getattr(member, "fget", None) or getattr(member, "__func__", member)
         made = name == "__init__" and "__attrs_attrs__" in vars(cls)
         if inspect.isfunction(function) and not made and (name[0] != "_" or name == "__init__"):
-            yield from (f"{name}({each})" for each in _of_annotations(function))
+            # Of an overloaded method callers see the overloads, not the implementation.
+            for shown in get_overloads(function) or [function]:
+                yield from (f"{name}({each})" for each in _of_annotations(shown))
 
 
 def _of_annotations(value: Any) -> Iterator[str]:
