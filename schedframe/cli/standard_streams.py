@@ -38,7 +38,7 @@ class _Stream(io.FileIO):
     def write(self, data: Buffer, /) -> int:
         rest = whole = memoryview(data).cast("B")
         try:
-            # A pipe takes a part when its reader leaves in the middle, and without a buffer nothing asks again.
+            # A pipe takes a part when its reader leaves in the middle; without a buffer nothing asks again.
             while rest and self._has_reader:
                 taken = super().write(rest)
                 if taken is None:  # it does not block, and is full
