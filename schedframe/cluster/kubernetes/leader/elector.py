@@ -86,7 +86,11 @@ class Elector:
     _changed_at: float = field(default=0.0, init=False)
     """When the record was first seen so, by the clock of the fence."""
     _duration: float = field(default=0.0, init=False)
-    """The longer one of those that the holder's last two renewals were seen with, in seconds."""
+    """That of the holder, in seconds: two renewals in a row came with it; until then the longest one."""
+    _is_confirmed: bool = field(default=False, init=False)
+    """Whether two renewals of the holder in a row came with that duration."""
+    _shown: float = field(default=0.0, init=False)
+    """The duration that the last renewal was first seen with; it may have been edited since the renewal."""
     _opens_at: float = field(default=-inf, init=False)
     """The fence stays closed until then: the holder of a Lease that was deleted may write until then."""
     _is_fresh: bool = field(default=False, init=False)
@@ -260,16 +264,29 @@ class Elector:
         if record != before:
             self._changed_at = self.fence.clock()
         if record.holder != before.holder:
-            self._duration = record.duration
+            self._duration = self._shown = record.duration
+            self._is_confirmed = False
         elif record.renewed != before.renewed:
-            # The number may have been edited since the renewal; the next renewal writes the holder's again.
-            self._duration = max(record.duration, before.duration)
+            self._learn_duration(record.duration)
         if record.holder not in ("", before.holder, self.identity):
             logger.info("the lease %s is held by %s", self.settings.lease, record.holder)
         self._may_be_stored = record.holder == self.identity
         is_new = not before.manifest or before.uid != record.uid
         if self._may_be_stored and is_new and not self.fence.is_open():
             self._keep_closed()
+
+    def _learn_duration(self, shown: float) -> None:
+        """Take the holder's duration from a renewal, unless it was edited between that and this look.
+
+        Each renewal writes the holder's own number, which its process never changes. So two renewals in a
+        row that show one number tell it, and another number after that is an edit: it may not shorten the
+        wait for a holder that lives, nor let a dead one hold the lease for 68 years.
+        """
+        if shown == self._shown:
+            self._duration, self._is_confirmed = shown, True
+        elif not self._is_confirmed:
+            self._duration = max(shown, self._duration)
+        self._shown = shown
 
     def _keep_closed(self) -> None:
         """Let the fence stay closed for the duration: this Lease may replace one of another replica."""

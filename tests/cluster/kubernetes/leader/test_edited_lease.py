@@ -95,6 +95,24 @@ def test_a_lease_that_was_never_seen_is_created_at_once_and_leads_when_others_ha
     run_virtually(work)
 
 
+@pytest.mark.parametrize("edit", [deleted, with_labels, *DURATIONS])
+def test_a_leader_that_dies_between_a_renewal_and_an_edit_is_followed(edit: Callable[[Store], None]) -> None:
+    """The standby sees the last renewal and the edit at once."""
+
+    async def work() -> None:
+        store = Store()
+        leader, standby = await settled(store)
+        renewals = len(store.writes)
+        while len(store.writes) == renewals:
+            await asyncio.sleep(0.001)
+        leader.leases.before = down
+        edit(store)
+        assert await seconds_with_two_fences(leader, standby, 21.0) == 0
+        assert (leader.leads, standby.leads) == (False, True)
+
+    run_virtually(work)
+
+
 async def outage_of_the_standby(leader: Replica, standby: Replica) -> None:
     """The standby alone cannot reach the Lease for longer than its duration."""
     standby.leases.before = down
