@@ -169,7 +169,8 @@ class Scheduler:
     def run_until_idle(self) -> int:
         """Schedule until nothing is ready and no binding is under way; how many cycles that took.
 
-        Does not wait for backoffs or timeouts.
+        Does not wait for backoffs or timeouts. Pods that are ready while the view of the cluster is stale
+        are waited for: a remote cluster opens a quiet watch again now and then, which takes a moment.
         """
         cycles = 0
         self._runs = True
@@ -183,7 +184,7 @@ class Scheduler:
                 hold.check()
                 if self.core.inbox:
                     continue
-                if not self.binds_under_way():
+                if not (self.binds_under_way() or (self.core.view.holds and self.core.queue.has_active())):
                     self.refresh_conditions(rarely=self._waits_many())
                     if self.core.inbox:
                         continue

@@ -288,6 +288,10 @@ class PriorityQueue(QueueView):
         pools = self._pools
         return len(pools.by_key) > len(pools.active.entries)
 
+    def has_active(self) -> bool:
+        """Return whether :meth:`pop` would return a pod now, without a backoff that is cut short. O(1)."""
+        return bool(self._pools.active.entries)
+
     def next_deadline(self) -> float | None:
         """Return when :meth:`flush` is due, maybe in the past; ``None``: never. O(1) amortised."""
         if self._closed:

@@ -63,12 +63,29 @@ def test_no_pod_is_popped_and_nothing_spins() -> None:
     with scheduler_of(cluster) as scheduler:
         report(cluster, STALE)
         cluster.create(pod("p"))
-        assert scheduler.run_until_idle() == 0
+        assert scheduler.schedule_one() is None
         assert scheduler.step() is None
         assert [each.attempts for each in scheduler.pending()] == [0]
         assert "pods wait for a current view (Node for 0.0 s: 503)" in str(scheduler.pending())
         report(cluster, CURRENT)
         assert scheduler.run_until_idle() == 1
+
+
+def test_a_run_until_idle_waits_for_a_current_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = remote("n1")
+    waits = Scheduler._wait
+
+    def becomes_current(scheduler: Scheduler, *args: Any) -> None:
+        report(cluster, CURRENT)
+        waits(scheduler, *args)
+
+    monkeypatch.setattr(Scheduler, "_wait", becomes_current)
+    with scheduler_of(cluster) as scheduler:
+        report(cluster, STALE)
+        assert scheduler.run_until_idle() == 0
+        cluster.create(pod("p"))
+        assert scheduler.run_until_idle() == 1
+        assert cluster.list("Pod")[0].node_name == "n1"
 
 
 def test_the_change_counts_behind_the_events_before_it() -> None:

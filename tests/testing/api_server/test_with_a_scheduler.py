@@ -24,7 +24,8 @@ def test_a_scheduler_places_pods_through_lost_replies(tmp_path: Path) -> None:
         file = server.kubeconfig(tmp_path / "kubeconfig")
         with KubernetesCluster.from_kubeconfig(file, qps=-1) as cluster, Scheduler(cluster) as scheduler:
             scheduler.run_until_idle()
-        assert all(each["spec"].get("nodeName") for each in server.list("Pod"))
+            waits = str(scheduler.pending())
+        assert all(each["spec"].get("nodeName") for each in server.list("Pod")), (waits, server.requests)
         binds = [each for each in server.requests if each.resource == "pods/binding"]
         assert [each.status for each in binds].count(201) == 2
         assert server.faults.waiting == 0
