@@ -16,6 +16,7 @@ from ..metadata import ClusterObject
 from ..times import parse_time
 from . import rules
 from .published import OBJECT_META, published_name, published_types
+from .whole import CHECKS, WholeCheck
 
 Errors = list[InputError] | None
 Check = Callable[[Any], Errors]
@@ -85,7 +86,18 @@ def _struct(name: str, required: bool) -> Check:
     fields = published_types()[name]
     members = {key: _member(code, f"{name}.{key}", required) for key, code in fields.items()}
     check, keys = _struct_check(members), rules.REQUIRED.get(name, ())
-    return _with_required(check, keys) if required and keys else check
+    if required and keys:
+        check = _with_required(check, keys)
+    whole = CHECKS.get(name)
+    return check if whole is None else _with_whole(check, whole)
+
+
+def _with_whole(check: Check, whole: WholeCheck) -> Check:
+    def check_all(value: Any) -> Errors:
+        found = check(value)
+        return [*(found or ()), *over_fields] if (over_fields := list(whole(value))) else found
+
+    return check_all
 
 
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [])

@@ -1,0 +1,11 @@
+"""Nodes, volumes, claims, classes, budgets and workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from ....errors import InputError
+
+CLUSTER_CHECKS: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterable[InputError]]]] = {}
+"""Published type → its check."""
