@@ -9,7 +9,7 @@ import typer
 from attrs import frozen
 
 from ..config.feature_gates import VERSION
-from ..simulate.workloads import Workloads
+from ..controllers.workloads import Workloads
 from .forms import ExplainForm, Form
 from .live import LiveSource
 from .sources import Validate

@@ -15,7 +15,7 @@ from ..api import CONTROLLER_KINDS, KINDS, ClusterObject, Strict, load_manifests
 from ..cluster.uids import uid_taken
 from ..errors import InputError, Problems
 from ..simulate.bindings import GivenPlacements
-from ..simulate.workloads import Expander, MadePods, Workloads
+from ..controllers.workloads import Expander, MadePods, Workloads
 from .admission import Admission
 from .exits import reading
 from .terminal import Advance, caution

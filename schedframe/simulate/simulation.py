@@ -28,7 +28,7 @@ from .dry_run import dry_run
 from .evaluation import Evaluation
 from .evaluator import Evaluator
 from .placements import Placement, Placements
-from .workloads import Expander, Workloads
+from ..controllers.workloads import Expander, Workloads
 
 Manifest = Mapping[str, Any]
 

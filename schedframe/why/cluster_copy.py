@@ -18,7 +18,7 @@ from ..framework import PluginsToPass
 from ..simulate.decoding import as_pod
 from ..simulate.evaluator import Evaluator
 from ..simulate.simulation import Simulation
-from ..simulate.workloads import Workloads
+from ..controllers.workloads import Workloads
 from ..state import Snapshot
 
 _FIX: Final = "give a Scheduler, a Simulation, a cluster, a Snapshot, or a collection of objects or manifests"

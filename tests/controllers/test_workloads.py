@@ -14,7 +14,7 @@ from schedframe.api import (
     from_manifest,
     to_manifest,
 )
-from schedframe.simulate.workloads.names import ALPHABET, generated_names
+from schedframe.controllers.workloads.names import ALPHABET, generated_names
 
 from .workload_manifests import APP, cron_job, job, made, owner_of, pods, template, workload
 

@@ -10,7 +10,7 @@ from schedframe.api import (
     Pod,
     from_manifest,
 )
-from schedframe.simulate.workloads import Expander
+from schedframe.controllers.workloads import Expander
 
 APP = {"app": "web"}
 

@@ -14,7 +14,7 @@ from schedframe.api import (
     to_manifest,
 )
 from schedframe.errors import InputError
-from schedframe.simulate.workloads import Expander, Workloads
+from schedframe.controllers.workloads import Expander, Workloads
 
 from .workload_manifests import APP, cron_job, job, made, node, pods, template, workload
 
