@@ -151,8 +151,8 @@ _EXPORTS: Final[dict[str, tuple[str, ...]]] = {
         "ThreadExecutor",
         "VirtualClock",
     ),
+    "controllers": ("ControllerManager",),
     "simulate": (
-        "ClaimController",
         "Evaluation",
         "Placement",
         "Simulation",

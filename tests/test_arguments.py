@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from schedframe import (
-    ClaimController,
     ClusterEvent,
     Code,
+    ControllerManager,
     CycleState,
     Duration,
     EventRegistration,
@@ -193,7 +193,10 @@ WRONG: list[Any] = [
         lambda: Status(Code.UNSCHEDULABLE, wrong("no")),
         "Status: reasons: 'no' is not a tuple; give a tuple with it: ('no',)",
     ),
-    (lambda: ClaimController(wrong(None)), "ClaimController: cluster: None is not an InMemoryCluster; give"),
+    (
+        lambda: ControllerManager(wrong(None)),
+        "ControllerManager: cluster: None is not an InMemoryCluster; give",
+    ),
     (
         lambda: queueing_hint("NodeName", POD, "Add", None, NODE),
         "event: 'Add' names no resource; write it as in",

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 from attrs import frozen
 
 from ..api import Pod
-from ..simulate import ClaimController
+from ..controllers import PARTS, ControllerManager
+from ..controllers.switches import RESOURCE_CLAIMS
 from .bench_run import BenchRun
 
 
@@ -84,7 +85,7 @@ class StartClaimController:
 
     def run(self, bench: BenchRun) -> None:
         """Start the controller."""
-        ClaimController(bench.fixture.cluster)
+        ControllerManager(bench.fixture.cluster, without=PARTS.keys() - {RESOURCE_CLAIMS})
 
 
 @frozen

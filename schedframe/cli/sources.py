@@ -13,9 +13,9 @@ from attrs import define, field
 
 from ..api import CONTROLLER_KINDS, KINDS, ClusterObject, Strict, load_manifests
 from ..cluster.uids import uid_taken
+from ..controllers.workloads import Expander, MadePods, Workloads
 from ..errors import InputError, Problems
 from ..simulate.bindings import GivenPlacements
-from ..controllers.workloads import Expander, MadePods, Workloads
 from .admission import Admission
 from .exits import reading
 from .terminal import Advance, caution

@@ -3,3 +3,11 @@
 Each part is played for a cluster in memory, once for the command line, for programs and for copies of a
 cluster. Nothing here knows the scheduler.
 """
+
+from __future__ import annotations
+
+from .manager import ControllerManager, Without
+from .switches import PARTS
+from .workloads import Expander, MadePods, Workloads
+
+__all__ = ["PARTS", "ControllerManager", "Expander", "MadePods", "Without", "Workloads"]

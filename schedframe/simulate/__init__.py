@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .claim_controller import ClaimController
 from .dry_run import DryRunCluster
 from .evaluation import Evaluation
 from .hints import HintAnswer, queueing_hint
@@ -10,7 +9,6 @@ from .placements import Placement, Placements
 from .simulation import CycleReport, Simulation, evaluate
 
 __all__ = [
-    "ClaimController",
     "CycleReport",
     "DryRunCluster",
     "Evaluation",

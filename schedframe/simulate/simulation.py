@@ -12,10 +12,12 @@ from .._brief import brief_of, brief_repr
 from .._checked import checked, checked_except
 from .._validators import collection
 from .._wording import described
-from ..api import AnyObject, AnyPod, ClusterObject, Pod, Strict
+from ..api import AnyObject, AnyPod, ClusterObject, Node, Pod, Strict
 from ..cluster import InMemoryCluster
 from ..cluster.uids import uid_taken
 from ..config import ConfigSource, FeatureGates
+from ..controllers import ControllerManager, Without, Workloads
+from ..controllers.intake import Intake, is_served
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
@@ -28,7 +30,6 @@ from .dry_run import dry_run
 from .evaluation import Evaluation
 from .evaluator import Evaluator
 from .placements import Placement, Placements
-from ..controllers.workloads import Expander, Workloads
 
 Manifest = Mapping[str, Any]
 
@@ -84,6 +85,7 @@ class Simulation:
         verify: float = 0.0,
         strict: Strict = True,
         feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+        without: Without = (),
     ) -> None:
         objects = collection("objects", objects, "give a list of API values or manifests")
         self.clock = VirtualClock()
@@ -103,6 +105,8 @@ class Simulation:
             feature_gates=feature_gates,
             wait_together=False,  # reports show the attempts of each pod, and why each one failed
         )
+        self.without, self._lines = without, []
+        self._controllers = ControllerManager(self.cluster, without=without)
         self._core, self._assumed = self.scheduler.core, {}
         self.evaluator = Evaluator(self._core)
         try:
@@ -130,8 +134,12 @@ class Simulation:
         Manifests may be of the kinds that plugins declare. Workloads (Deployment, StatefulSet, Job, …) become
         pods: by default where the cluster and *objects* have no pods of them (``"auto"``); ``"expand"`` also
         makes the missing ones of others, ``"ignore"`` makes none. A DaemonSet gets pods for the nodes that
-        are there or among *objects*; nodes that are added later get none. Bindings, and what ``schedule -o
-        json`` has written, put pods that are there or among *objects* on their nodes.
+        are there, among *objects*, or added later. Bindings, and what ``schedule -o json`` has written, put
+        pods that are there or among *objects* on their nodes.
+
+        Objects without a uid are completed as an API server and its controllers do it: requests from limits,
+        priorities of classes, claims of templates, volumes of claims; see :meth:`notes`. Objects with a uid
+        come from a cluster that has done so.
 
         Raises :class:`InputError` for a manifest that cannot be used, :class:`InputErrors` for several
         problems; nothing is added then.
@@ -146,17 +154,41 @@ class Simulation:
             except InputError as error:
                 problems.errors += error.errors
         problems.raise_any()
-        if any(map(Expander.handles, values)):
-            present = (obj for kind in Expander.READS for obj in self.cluster.list(kind))
-            expander = Expander.among((*present, *values), workloads)
-            values = [made for value in values for made in expander.expand(value)]
+        values = self._taken_in(values, workloads)
         self._check_uids(values)
         with Hold():
             if given.any:
                 values = self._placed(values, given)
-            for value in values:
-                self._apply(value)
+            served = {(value.KIND, value.key) for value in values if is_served(value)}
+            with self._controllers.gathering(served):
+                for value in values:
+                    self._apply(value)
             self.scheduler.sync()
+
+    def _taken_in(self, values: list[Any], workloads: Workloads) -> list[ClusterObject]:
+        """Return *values* with what follows from them before they are stored."""
+        present = self._read_by(values)
+        intake = Intake.among((*present, *values), workloads, self.without)
+        taken, problems = [], Problems()
+        for value in values:
+            with problems.collecting():
+                taken += intake.take(value)
+        problems.raise_any()
+        nodes = [
+            node for node in values if isinstance(node, Node) and self.cluster.get("Node", node.name) is None
+        ]
+        if nodes:
+            taken += intake.daemon_pods(self.cluster.list("DaemonSet"), nodes)
+        self._lines += intake.notes()
+        return taken
+
+    def _read_by(self, values: list[Any]) -> list[Any]:
+        """Return the objects of the cluster that decide what follows from *values*; O(cluster)."""
+        return [obj for kind in Intake.kinds_for(values) for obj in self.cluster.list(kind)]
+
+    def notes(self) -> list[str]:
+        """Return what was done with objects besides storing them, one line for each kind of change."""
+        return [*self._lines, *self._controllers.notes()]
 
     def _check_uids(self, values: Sequence[ClusterObject]) -> None:
         """Raise :class:`InputError` if the uid of one of *values* is another object's, or assumed."""

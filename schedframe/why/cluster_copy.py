@@ -10,6 +10,7 @@ from attrs import define, evolve, frozen
 from ..api import AnyObject, Pod, PodGroup, Strict
 from ..cluster import ClusterPort
 from ..config import FeatureGates
+from ..controllers.workloads import Workloads
 from ..cycle import Scheduler
 from ..cycle.core import Core
 from ..cycle.handlers import STORED_KINDS
@@ -18,7 +19,6 @@ from ..framework import PluginsToPass
 from ..simulate.decoding import as_pod
 from ..simulate.evaluator import Evaluator
 from ..simulate.simulation import Simulation
-from ..controllers.workloads import Workloads
 from ..state import Snapshot
 
 _FIX: Final = "give a Scheduler, a Simulation, a cluster, a Snapshot, or a collection of objects or manifests"

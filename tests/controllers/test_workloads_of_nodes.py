@@ -13,8 +13,8 @@ from schedframe.api import (
     from_manifest,
     to_manifest,
 )
-from schedframe.errors import InputError
 from schedframe.controllers.workloads import Expander, Workloads
+from schedframe.errors import InputError
 
 from .workload_manifests import APP, cron_job, job, made, node, pods, template, workload
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schedframe import ClaimController, Simulation
+from schedframe import ControllerManager, Simulation
 from schedframe.api import ResourceClaim, ResourceClaimTemplate, from_manifest
 
 from .devices import device, device_class, devices_of, node, pod, slice_of
@@ -25,7 +25,6 @@ TEMPLATE = from_manifest(
 def cluster(*objects: Any, devices: int = 1) -> Simulation:
     offered = slice_of("n1", [device(f"d{i}") for i in range(devices)])
     simulation = Simulation([node("n1"), offered, device_class("gpu"), *objects])
-    ClaimController(simulation.cluster)
     return simulation
 
 
@@ -95,7 +94,6 @@ def test_a_claim_for_extended_resources_goes_with_its_pod() -> None:
     simulation = Simulation(
         [node("n1"), slice_of("n1", [device("d0")]), device_class("gpu", resource="example.com/gpu")]
     )
-    ClaimController(simulation.cluster)
     (placed,) = simulation.schedule([pod("a", requests={"example.com/gpu": "1"})])
     assert placed.node_name == "n1"
     assert len(claims(simulation)) == 1
@@ -104,7 +102,7 @@ def test_a_claim_for_extended_resources_goes_with_its_pod() -> None:
 
 
 def test_no_claims_are_created_after_close() -> None:
-    simulation = Simulation([node("n1"), TEMPLATE])
-    ClaimController(simulation.cluster).close()
+    simulation = Simulation([node("n1"), TEMPLATE], without=["resource-claims"])
+    ControllerManager(simulation.cluster).close()
     simulation.schedule([wanting("a")])
     assert claims(simulation) == []

@@ -56,6 +56,23 @@ _DEPENDENTS: Final[Mapping[type[Any], Callable[[Any, Existing], Iterator[Any]]]]
 """Kind → function of the workload and the index of what exists. It yields what is to be added, in order."""
 
 
+def _has_no_template(obj: Any) -> bool:
+    if isinstance(obj, CronJob):
+        return obj.spec.job_template.spec.template is None
+    return (obj.template if isinstance(obj, PodTemplate) else obj.spec.template) is None
+
+
+def _without_template(obj: Any) -> Any:
+    if isinstance(obj, PodTemplate):
+        return evolve(obj, template=None)
+    if isinstance(obj, CronJob):
+        job = obj.spec.job_template
+        return evolve(
+            obj, spec=evolve(obj.spec, job_template=evolve(job, spec=evolve(job.spec, template=None)))
+        )
+    return evolve(obj, spec=evolve(obj.spec, template=None))
+
+
 @frozen
 class MadePods:
     """The number of pods that were made of a workload."""
@@ -89,23 +106,24 @@ class Expander:
         return type(obj) in _DEPENDENTS
 
     def expand(self, obj: Any) -> list[Any]:
-        """Return what takes the place of *obj*: itself if scheduling reads its kind, then its dependents.
+        """Return *obj* and its dependents.
 
-        Ignored workloads lose their template, so that a later expansion makes no pods of them either. Raises
+        Ignored workloads get a uid and lose their template, so that a later expansion makes no pods of them
+        either. Raises
         :class:`InputError` for a workload that the API server refuses.
         """
         make = _DEPENDENTS.get(type(obj))
         if make is None:
             return [obj]
         is_read = type(obj) not in CONTROLLER_KINDS
-        if is_read and obj.spec.template is None:
+        if (is_read or obj.uid) and _has_no_template(obj):
             return [obj]
         if self.treatment is Workloads.IGNORE:
             self._leave_alone(obj, is_read)
-            return [evolve(obj, spec=evolve(obj.spec, template=None))] if is_read else []
+            return [with_uid(_without_template(obj))]
         if self.treatment is Workloads.AUTO and self.existing.has_dependents(obj):
             self._leave_alone(obj, is_read)
-            return [obj] if is_read else []
+            return [obj]
         workload = with_uid(obj)
         try:
             dependents = list(make(workload, self.existing))
@@ -115,7 +133,29 @@ class Expander:
             self.existing.add(dependent)
         pods = sum(isinstance(dependent, Pod) for dependent in dependents)
         self.made.append(MadePods(obj.KIND, obj.key, pods))
-        return [workload, *dependents] if is_read else dependents
+        return [workload, *dependents]
+
+    def for_new_nodes(self, daemon_sets: Iterable[DaemonSet], nodes: Iterable[Node]) -> list[Pod]:
+        """Return the pods of *daemon_sets*, which are there, for *nodes*, which were added later."""
+        every = self.existing.nodes
+        self.existing.nodes = {node.name: node for node in nodes}
+        try:
+            made = [
+                pod
+                for owner in daemon_sets
+                if owner.spec.template is not None and self.treatment is not Workloads.IGNORE
+                for pod in self._noted(owner, list(pods_of_daemon_set(owner, self.existing)))
+            ]
+        finally:
+            self.existing.nodes = every
+        for pod in made:
+            self.existing.add(pod)
+        return made
+
+    def _noted(self, owner: Any, pods: list[Pod]) -> list[Pod]:
+        if pods:
+            self.made.append(MadePods(owner.KIND, owner.key, len(pods)))
+        return pods
 
     def _leave_alone(self, obj: Any, is_read: bool) -> None:
         if not is_read:

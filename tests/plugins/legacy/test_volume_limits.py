@@ -101,7 +101,7 @@ def claim(name: str, volume: str = "", storage_class: str | None = None) -> dict
     spec: dict[str, Any] = {"resources": {"requests": {"storage": "1Gi"}}, "volumeName": volume}
     if storage_class is not None:
         spec["storageClassName"] = storage_class
-    metadata = {"name": name, "namespace": "default"}
+    metadata = {"name": name, "namespace": "default", "uid": name}  # as a cluster has it: no volume is made
     return {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "metadata": metadata, "spec": spec}
 
 

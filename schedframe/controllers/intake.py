@@ -1,0 +1,76 @@
+"""The way of manifests into a cluster: workloads make pods, and admission completes what people left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Final
+
+from attrs import define, field
+
+from ..api import DaemonSet, Node, PersistentVolume
+from .switches import DAEMONS, chosen
+from .workloads import Expander, MadePods, Workloads
+
+MOST_SHOWN: Final = 5
+"""Workloads that the note about made pods names."""
+
+
+def is_served(obj: Any) -> bool:
+    """Return whether *obj* comes from a cluster, which has completed it.
+
+    It has a uid, or is a volume with a phase, which people do not write.
+    """
+    return bool(obj.uid or (isinstance(obj, PersistentVolume) and obj.status.phase))
+
+
+@define(eq=False)
+class Intake:
+    """Takes objects into a cluster one by one, knowing all that is there or on its way."""
+
+    expander: Expander
+    without: frozenset[str] = field(factory=frozenset)
+
+    @classmethod
+    def among(
+        cls, objects: Iterable[Any], workloads: Workloads | str = Workloads.AUTO, without: Any = ()
+    ) -> Intake:
+        """Return an intake for a cluster of *objects*; O(objects)."""
+        every = list(objects)
+        return cls(Expander.among(every, workloads), chosen(without))
+
+    @staticmethod
+    def kinds_for(values: Sequence[Any]) -> Collection[str]:
+        """Return the kinds of a cluster that decide what becomes of *values*."""
+        kinds: dict[str, None] = {}
+        if any(Expander.handles(value) or isinstance(value, Node) for value in values):
+            kinds |= dict.fromkeys(Expander.READS)
+        return kinds
+
+    def take(self, obj: Any) -> list[Any]:
+        """Return what is stored for *obj*: itself, completed, and what follows from it.
+
+        Raises :class:`InputError` for a workload that the API server refuses.
+        """
+        return self.expander.expand(obj)
+
+    def daemon_pods(self, daemon_sets: Iterable[DaemonSet], nodes: Sequence[Node]) -> list[Any]:
+        """Return the pods of *daemon_sets*, which are there, for *nodes*, which are added now."""
+        if DAEMONS in self.without:
+            return []
+        return list(self.expander.for_new_nodes(daemon_sets, nodes))
+
+    def notes(self) -> list[str]:
+        """Return what was done, one line for each kind of change."""
+        return [line for line in (made_note(self.expander.made),) if line]
+
+
+def made_note(made: Iterable[MadePods]) -> str:
+    """Return one line: how many pods, and of which workloads the first few; empty without workloads."""
+    # replica sets of earlier revisions want no pods and would fill the line
+    expanded = [each for each in made if each.pods or each.kind != "ReplicaSet"]
+    if not expanded:
+        return ""
+    shown = [f"{each.kind} {each.key} ({each.pods})" for each in expanded[:MOST_SHOWN]]
+    if len(expanded) > MOST_SHOWN:
+        shown.append(f"{len(expanded) - MOST_SHOWN} more")
+    return f"pods made of workloads: {sum(each.pods for each in expanded)}, of {', '.join(shown)}"

@@ -1,0 +1,147 @@
+"""The controllers of one cluster in memory: they follow its changes until nothing follows from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Literal
+
+from attrs import define, field
+
+from .._brief import brief_of
+from .._checked import checked_except
+from ..cluster import InMemoryCluster, NotFound, Subscription, WatchEvent
+from ..errors import InvariantError
+from .ephemeral_claims import EphemeralClaims
+from .lookup import Controller, Put, Write
+from .resource_claims import ResourceClaims
+from .switches import chosen
+from .volumes import BoundVolumes, ClaimBinder
+
+MOST_ROUNDS: Final = 1000
+"""How often one key may be looked at before an answer comes to an end; more is a loop of two controllers."""
+
+Without = Collection[str] | Literal["all"]
+"""Names of the parts that are switched off, or all of them."""
+
+
+@checked_except("without")
+@define(eq=False)
+class ControllerManager:
+    """Plays the volume controller, the provisioner and the claims controllers for *cluster*.
+
+    Starts with the objects that exist and handles every change, in the thread that makes it. *without*: names
+    of parts that are not played, or ``"all"``. Raises :class:`InputError` for an unknown name.
+
+    A claim that says ``volume.kubernetes.io/selected-node``, as the scheduler writes it, gets its volume at
+    once, so a pod with such a claim is placed.
+    """
+
+    cluster: InMemoryCluster
+    without: Without = field(default=(), kw_only=True)
+    _controllers: dict[str, Controller] = field(factory=dict, init=False)
+    _reading: dict[str, list[Controller]] = field(factory=dict, init=False)
+    """Kind → controllers that its changes concern."""
+    _queue: dict[tuple[str, str], None] = field(factory=dict, init=False)
+    """Controller and key of what is to be looked at."""
+    _rounds: Counter[tuple[str, str]] = field(factory=Counter, init=False)
+    _is_gathering: bool = field(default=False, init=False)
+    """Whether changes are only queued."""
+    _served: Collection[tuple[str, str]] = field(default=(), init=False)
+    _subscription: Subscription = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        off = chosen(self.without)
+        for controller in (BoundVolumes(), ClaimBinder(), EphemeralClaims(), ResourceClaims()):
+            if controller.NAME not in off:
+                self._controllers[type(controller).__name__] = controller
+                for kind in controller.READS:
+                    self._reading.setdefault(kind, []).append(controller)
+        with self.gathering():
+            self._subscription = self.cluster.watch(self._on_event, tuple(self._reading) or ("Pod",))
+
+    def close(self) -> None:
+        """Handle no more changes."""
+        self._subscription.close()
+
+    @contextmanager
+    def gathering(self, served: Collection[tuple[str, str]] = ()) -> Iterator[None]:
+        """Handle the changes in this block together, at its end, in an order that does not depend on theirs.
+
+        *served* are kinds and keys of objects that come from a running cluster: its own controllers have done
+        with them what they could, so nothing follows from their being there.
+        """
+        if self._is_gathering:
+            yield
+            return
+        self._is_gathering, self._served = True, served
+        try:
+            yield
+            self._settle()
+        finally:
+            self._is_gathering, self._served = False, ()
+
+    def notes(self) -> list[str]:
+        """Return what was done so far, one line for each kind of change."""
+        return [line for controller in self._controllers.values() for line in controller.notes()]
+
+    # ---- what controllers see ----------------------------------------------------------------------------
+
+    def get(self, kind: str, key: str) -> Any | None:
+        """Return the object of that kind and key, ``None`` without one."""
+        return self.cluster.get(kind, key)
+
+    def list(self, kind: str) -> Iterable[Any]:
+        """Return all objects of the kind."""
+        return self.cluster.list(kind)
+
+    def is_settled(self, kind: str, key: str) -> bool:
+        """Return whether the controllers of a running cluster have done with that object what they could."""
+        return (kind, key) in self._served
+
+    # ---- following ---------------------------------------------------------------------------------------
+
+    def _on_event(self, event: WatchEvent) -> None:
+        obj: Any = event.new if event.new is not None else event.old
+        if self._served and (event.kind, obj.key) in self._served:
+            return
+        for controller in self._reading.get(event.kind, ()):
+            for key in controller.keys(event):
+                self._queue[type(controller).__name__, key] = None
+        if self._queue and not self._is_gathering:
+            with self.gathering():
+                pass
+
+    def _settle(self) -> None:
+        self._rounds.clear()
+        while self._queue:
+            wave = sorted(self._queue, key=self._place)
+            self._queue.clear()
+            for name, key in wave:
+                self._count(name, key)
+                controller = self._controllers[name]
+                if not self.is_settled(controller.KIND, key):
+                    for write in controller.reconcile(key, self):
+                        self._write(write)
+
+    def _place(self, entry: tuple[str, str]) -> tuple[int, str]:
+        return list(self._controllers).index(entry[0]), entry[1]
+
+    def _count(self, name: str, key: str) -> None:
+        self._rounds[name, key] += 1
+        if self._rounds[name, key] > MOST_ROUNDS:
+            self._queue.clear()
+            raise InvariantError(f"{name} changes what follows from {key} again and again")
+
+    def _write(self, write: Write) -> None:
+        if isinstance(write, Put):
+            self.cluster.apply(write.obj)
+            return
+        try:
+            self.cluster.delete(write.kind, write.key)
+        except NotFound:
+            return  # another write of this wave took it along
+
+    def __repr__(self) -> str:
+        return brief_of(self, cluster=self.cluster)

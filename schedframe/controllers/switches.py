@@ -1,0 +1,44 @@
+"""The parts that are played for a cluster, each with the name of its switch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from difflib import get_close_matches
+from typing import Any, Final
+
+from ..errors import InputError
+
+ALL: Final = "all"
+
+VOLUMES: Final = "volumes"
+EPHEMERAL_CLAIMS: Final = "ephemeral-claims"
+RESOURCE_CLAIMS: Final = "resource-claims"
+DAEMONS: Final = "daemons"
+
+CONTROLLERS: Final[Mapping[str, str]] = {
+    VOLUMES: "binds claims to volumes, and makes volumes of classes with a provisioner",
+    EPHEMERAL_CLAIMS: "makes the claims of ephemeral volumes",
+    RESOURCE_CLAIMS: "makes resource claims of their templates, and frees the devices of pods that are gone",
+    DAEMONS: "makes pods of daemon sets for nodes that are added later",
+}
+"""Switch → what the part does."""
+
+
+ADMISSION: Final[Mapping[str, str]] = {}
+"""Switch → what the admission plugin does."""
+
+PARTS: Final[Mapping[str, str]] = {**CONTROLLERS, **ADMISSION}
+
+
+def chosen(without: Any, known: Collection[str] = PARTS) -> frozenset[str]:
+    """Return the names in *without*, all of *known* for ``"all"``. Raises :class:`InputError`."""
+    if without == ALL:
+        return frozenset(known)
+    if isinstance(without, str) or not isinstance(without, Collection):
+        raise InputError("without", f"{without!r} is no list of parts", 'give names in a list, or "all"')
+    for name in without:
+        if name not in known:
+            close = get_close_matches(str(name), known, n=1)
+            fix = f"did you mean {close[0]}?" if close else f"use {', '.join(known)}, or all"
+            raise InputError("without", f"there is no part {name}", fix)
+    return frozenset(without)

@@ -1,0 +1,85 @@
+"""Which existing volume a claim gets, whatever node its pod will be on.
+
+Source of the rules: FindMatchingVolume of k8s.io/component-helpers/storage/volume and the index of volumes in
+pkg/controller/volume/persistentvolume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...api import PersistentVolume, PersistentVolumeClaim, compile_label_selector
+
+STORAGE = "storage"
+BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
+"""Annotation with a storage class, older than the field."""
+_FILESYSTEM = "Filesystem"
+
+
+def class_of(obj: PersistentVolume | PersistentVolumeClaim) -> str:
+    """Return the storage class of a claim or volume; empty for none."""
+    annotated = obj.metadata.annotations.get(BETA_CLASS)
+    return (obj.spec.storage_class_name or "") if annotated is None else annotated
+
+
+def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Return whether the claim reference of *volume* is *claim*, by name and, if given, by uid."""
+    reference = volume.spec.claim_ref
+    return (
+        reference is not None
+        and (reference.namespace, reference.name) == (claim.namespace, claim.name)
+        and reference.uid in ("", claim.uid)
+    )
+
+
+def is_large_enough(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Return whether *volume* has the size and the shape that *claim* asks for, but for access modes."""
+    has, wants = volume.spec, claim.spec
+    return (
+        _size(has.capacity.get(STORAGE)) >= requested(claim)
+        and (has.volume_mode or _FILESYSTEM) == (wants.volume_mode or _FILESYSTEM)
+        and (has.volume_attributes_class_name or "") == (wants.volume_attributes_class_name or "")
+    )
+
+
+def requested(claim: PersistentVolumeClaim) -> int:
+    """Return the size that *claim* asks for, in billionths of a byte."""
+    return _size(claim.spec.resources.requests.get(STORAGE))
+
+
+def _size(amount: object) -> int:
+    return int(getattr(amount, "nano", 0))
+
+
+def best_volume(
+    claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume], *, only_reserved: bool = False
+) -> PersistentVolume | None:
+    """Return the volume that *claim* gets of *volumes*, ``None`` if none fits; O(volumes).
+
+    One that names the claim comes first. Of the others it is one with the fewest access modes, then the
+    smallest, then the first by name. *only_reserved*: the scheduler chooses among the others.
+    """
+    spec = claim.spec
+    selector = None if spec.selector is None else compile_label_selector(spec.selector)
+    modes, name = frozenset(spec.access_modes), class_of(claim)
+    fitting = []
+    for volume in volumes:
+        if volume.spec.claim_ref is not None and not is_reserved_for(volume, claim):
+            continue
+        if (
+            volume.metadata.deletion_timestamp is not None
+            or not modes.issubset(volume.spec.access_modes)
+            or not is_large_enough(volume, claim)
+        ):
+            continue
+        if volume.spec.claim_ref is not None:
+            return volume
+        if only_reserved or volume.status.phase != "Available":
+            continue
+        if class_of(volume) == name and (selector is None or selector.matches(volume.labels)):
+            fitting.append(volume)
+    return min(fitting, key=_order, default=None)
+
+
+def _order(volume: PersistentVolume) -> tuple[int, int, str]:
+    return len(set(volume.spec.access_modes)), _size(volume.spec.capacity.get(STORAGE)), volume.name
