@@ -149,6 +149,7 @@ from .config import dump_config as dump_config
 from .config import label_value_problems as label_value_problems
 from .config import load_config as load_config
 from .config import qualified_name_problems as qualified_name_problems
+from .controllers import ControllerManager as ControllerManager
 from .cycle import PODS_TO_ACTIVATE as PODS_TO_ACTIVATE
 from .cycle import AsyncioExecutor as AsyncioExecutor
 from .cycle import Clock as Clock
@@ -236,7 +237,6 @@ from .queue import derive_events as derive_events
 from .queue import derive_object_events as derive_object_events
 from .queue import matches as matches
 from .queue import registered_actions as registered_actions
-from .simulate import ClaimController as ClaimController
 from .simulate import CycleReport as CycleReport
 from .simulate import DryRunCluster as DryRunCluster
 from .simulate import Evaluation as Evaluation
@@ -296,7 +296,6 @@ __all__ = [
     "BindRefused",
     "Candidate",
     "ChangeKind",
-    "ClaimController",
     "Clock",
     "ClusterError",
     "ClusterEvent",
@@ -306,6 +305,7 @@ __all__ = [
     "ConfigError",
     "Conflict",
     "Container",
+    "ControllerManager",
     "CycleState",
     "CycleStateError",
     "Decision",

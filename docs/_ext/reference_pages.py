@@ -27,6 +27,7 @@ TITLES = {
     "state": "State and columns",
     "framework": "Plugins and framework",
     "cycle": "Scheduler",
+    "controllers": "Admission and controllers",
     "simulate": "Simulation",
     "why": "Explanations: classes and functions",
     "embed": "Embedding",

@@ -29,7 +29,7 @@ def run_schedule(options: ScheduleOptions) -> Outcome:
     live = options.live
     there = live.read("schedule --kubeconfig") if live is not None else ()
     with progress("reading manifests") as advance:
-        manifests = read_manifests(options.files or [], advance, options.workloads, options.validate, there)
+        manifests = read_manifests(options.files or [], advance, options.source, there)
     for line in manifests.notes():
         note(line)
     _note_left_out(config, registry)

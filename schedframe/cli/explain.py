@@ -22,7 +22,7 @@ def run_explain(options: ExplainOptions) -> Explanation:
     live = options.live
     there = live.read("explain --kubeconfig") if live is not None else ()
     with progress("reading manifests") as advance:
-        manifests = read_manifests(options.files or [], advance, options.workloads, options.validate, there)
+        manifests = read_manifests(options.files or [], advance, options.source, there)
     for line in manifests.notes():
         note(line)
     with faults_shown(options.verbose):

@@ -9,10 +9,11 @@ import typer
 from attrs import frozen
 
 from ..config.feature_gates import VERSION
-from ..controllers.workloads import Workloads
+from ..controllers import PARTS, Workloads
+from ..controllers.switches import names_of
 from .forms import ExplainForm, Form
 from .live import LiveSource
-from .sources import Validate
+from .sources import SourceOptions, Validate
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="KubeSchedulerConfiguration.")
@@ -44,6 +45,14 @@ HowWorkloads = Annotated[
     ),
 ]
 
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="PART,…",
+        help="What is not played for the manifests: " + ", ".join(PARTS) + "; or all. May be repeated.",
+    ),
+]
 
 Files = Annotated[
     list[str] | None, typer.Argument(metavar="FILE", help="Manifests, YAML or JSON; a folder; - is stdin.")
@@ -108,10 +117,16 @@ class ScheduleOptions:
     validate: ValidateOption = Validate.STRICT
     verbose: Verbose = False
     workloads: HowWorkloads = Workloads.AUTO
+    without: Without = None
     kubeconfig: Kubeconfig = None
     context: Context = None
     dry_run: DryRun = False
     feature_gates: Gates = None
+
+    @property
+    def source(self) -> SourceOptions:
+        """How manifests are read. Raises :class:`InputError` for an unknown part."""
+        return SourceOptions(self.workloads, self.validate, names_of(self.without or ()))
 
     @property
     def live(self) -> LiveSource | None:
@@ -149,9 +164,15 @@ class ExplainOptions:
     validate: ValidateOption = Validate.STRICT
     verbose: Verbose = False
     workloads: HowWorkloads = Workloads.AUTO
+    without: Without = None
     kubeconfig: Kubeconfig = None
     context: Context = None
     feature_gates: Gates = None
+
+    @property
+    def source(self) -> SourceOptions:
+        """How manifests are read. Raises :class:`InputError` for an unknown part."""
+        return SourceOptions(self.workloads, self.validate, names_of(self.without or ()))
 
     @property
     def live(self) -> LiveSource | None:

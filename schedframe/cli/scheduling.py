@@ -19,7 +19,7 @@ from ..simulate import Evaluation, Placement, Simulation
 from .outcome import Fate, Outcome, usage_of
 from .proposals import proposals_for
 from .sources import Manifests
-from .terminal import Advance, LineFormatter
+from .terminal import Advance, LineFormatter, note
 
 EVERY_PENDING = "*"
 """Instead of a pod's name: explain all that stay pending."""
@@ -105,7 +105,9 @@ def schedule(
     *explain* is a pod (``name`` or ``namespace/name``) or :data:`EVERY_PENDING`. Raises :class:`InputError`
     if there is no such pending pod.
     """
-    simulation = Simulation(manifests.objects, config, seed=seed, registry=registry)
+    simulation = Simulation(
+        manifests.objects, config, seed=seed, registry=registry, without=manifests.without
+    )
     before = [pod for pod in simulation.cluster.list("Pod") if pod.spec.node_name]
     pending = simulation.pending()
     search = None
@@ -114,6 +116,8 @@ def schedule(
         simulation.scheduler.core.search = search
     notes = Notes(advance)
     placements = simulation.schedule(on_cycle=notes.take)
+    for line in simulation.notes():
+        note(line)
     outcome = Outcome(
         fates=[notes.fate(placement) for placement in placements],
         nodes=len(simulation.cluster.list("Node")),

@@ -9,21 +9,19 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TextIO
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from ..api import CONTROLLER_KINDS, KINDS, ClusterObject, Strict, load_manifests
 from ..cluster.uids import uid_taken
-from ..controllers.workloads import Expander, MadePods, Workloads
+from ..controllers import Workloads
+from ..controllers.intake import Intake
+from ..controllers.switches import ALL
 from ..errors import InputError, Problems
 from ..simulate.bindings import GivenPlacements
-from .admission import Admission
 from .exits import reading
 from .terminal import Advance, caution
 
 STDIN = "-"
-
-MOST_SHOWN = 5
-"""Workloads that the note about made pods names."""
 
 
 class Validate(StrEnum):
@@ -44,6 +42,16 @@ def warn(problem: InputError) -> None:
     caution(str(problem))
 
 
+@frozen
+class SourceOptions:
+    """How manifests are read."""
+
+    workloads: Workloads = Workloads.AUTO
+    validate: Validate = Validate.STRICT
+    without: frozenset[str] = frozenset()
+    """Parts of a cluster that are not played for them."""
+
+
 @define(eq=False)
 class Manifests:
     """Objects in the order given, as an API server would have stored them."""
@@ -55,23 +63,14 @@ class Manifests:
     placements: GivenPlacements = field(factory=GivenPlacements)
     """Bindings and earlier results among the manifests."""
 
-    made: list[MadePods] = field(factory=list)
-    """Workloads whose pods were made, in the order given."""
+    done: list[str] = field(factory=list)
+    """What was done with the objects, one line for each kind of change."""
+    without: frozenset[str] = frozenset()
+    """Parts of a cluster that are not played for them."""
 
     def notes(self) -> list[str]:
-        """Return the lines about pods that were made and kinds that were passed over."""
-        return [line for line in (self.made_note(), self.skipped_note()) if line]
-
-    def made_note(self) -> str:
-        """Return one line: how many pods, and of which workloads the first few; empty without workloads."""
-        # replica sets of earlier revisions want no pods and would fill the line
-        expanded = [each for each in self.made if each.pods or each.kind != "ReplicaSet"]
-        if not expanded:
-            return ""
-        shown = [f"{each.kind} {each.key} ({each.pods})" for each in expanded[:MOST_SHOWN]]
-        if len(expanded) > MOST_SHOWN:
-            shown.append(f"{len(expanded) - MOST_SHOWN} more")
-        return f"pods made of workloads: {sum(each.pods for each in expanded)}, of {', '.join(shown)}"
+        """Return the lines about what was done with objects, and about kinds that were passed over."""
+        return [line for line in (*self.done, self.skipped_note()) if line]
 
     def skipped_note(self) -> str:
         """Return a line about skipped kinds; empty if there are none."""
@@ -84,22 +83,23 @@ class Manifests:
 def read_manifests(
     files: Sequence[str],
     advance: Advance,
-    workloads: Workloads = Workloads.AUTO,
-    validate: Validate = Validate.STRICT,
+    options: SourceOptions = SourceOptions(),
     live: Sequence[ClusterObject] = (),
 ) -> Manifests:
     """Return all objects of *files* (``-`` is standard input, a folder all its manifests); *advance* at each.
 
     Objects of *live*, a real cluster, are there too, unless a file has one of the same kind and name.
-    Workloads of the files are replaced by their pods as *workloads* says. Raises :class:`InputError` with
-    ``file:line: object: path`` for a file that cannot be read, a manifest that cannot be used, two objects of
-    one kind and name or uid, and if there is no object at all; :class:`InputErrors` for several problems.
+    What follows from the objects of the files is there, too: pods of workloads, for example.
+
+    Raises :class:`InputError` with ``file:line: object: path`` for a file that cannot be read, a manifest
+    that cannot be used, two objects of one kind and name or uid, and if there is no object at all;
+    :class:`InputErrors` for several problems.
     """
-    manifests, problems = Manifests(), Problems()
+    manifests, problems = Manifests(without=options.without), Problems()
     located: list[tuple[str, ClusterObject]] = []
     for file in files:
         with problems.collecting(), reading(file):
-            for found in _objects(file, manifests, validate.strict):
+            for found in _objects(file, manifests, options.validate.strict):
                 located.append(found)
                 advance()
     _check_names(located, problems)
@@ -111,23 +111,22 @@ def read_manifests(
     replaced = {(obj.KIND, obj.key) for _, obj in located}
     beside = [obj for obj in live if (obj.KIND, obj.key) not in replaced]
     every = [*beside, *(obj for _, obj in located)]
-    admission, expander = Admission.of(every), Expander.among(every, workloads)
+    intake = Intake.among(every, options.workloads, options.without)
     manifests.objects = _as_they_are(beside)
     for location, obj in located:
         with problems.collecting():
-            made = _expanded(expander, location, obj)
-            manifests.objects += [_admitted(admission, location, each) for each in made]
+            manifests.objects += _taken(intake, location, obj)
     problems.raise_any()
     manifests.objects = manifests.placements.applied(manifests.objects)
-    manifests.made = expander.made
-    manifests.skipped += expander.left_alone
+    manifests.done = intake.notes()
+    manifests.skipped += intake.left_alone
     return manifests
 
 
 def _as_they_are(live: Sequence[ClusterObject]) -> list[ClusterObject]:
     """Return the objects of a real cluster so that no pods are made of them: its controllers do that."""
-    expander = Expander.among((), Workloads.IGNORE)
-    return [each for obj in live for each in expander.expand(obj)]
+    intake = Intake.among((), Workloads.IGNORE, ALL)
+    return [each for obj in live for each in intake.take(obj)]
 
 
 def standard_input() -> TextIO:
@@ -185,17 +184,8 @@ def _check_uids(
             )
 
 
-def _expanded(expander: Expander, location: str, obj: ClusterObject) -> list[ClusterObject]:
+def _taken(intake: Intake, location: str, obj: ClusterObject) -> list[ClusterObject]:
     try:
-        made: list[ClusterObject] = expander.expand(obj)
+        return intake.take(obj)
     except InputError as error:
-        raise error.in_location(f"{location}: {error.location}") from None
-    return made
-
-
-def _admitted(admission: Admission, location: str, obj: ClusterObject) -> ClusterObject:
-    try:
-        admitted: ClusterObject = admission.admit(obj)
-    except InputError as error:
-        raise error.in_location(f"{location}: {obj.KIND} {obj.name}") from None
-    return admitted
+        raise error.in_location(f"{location}: {error.location or f'{obj.KIND} {obj.name}'}") from None

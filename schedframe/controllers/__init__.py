@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from .manager import ControllerManager, Without
 from .switches import PARTS
-from .workloads import Expander, MadePods, Workloads
+from .workloads import Workloads
 
-__all__ = ["PARTS", "ControllerManager", "Expander", "MadePods", "Without", "Workloads"]
+__all__ = ["PARTS", "ControllerManager", "Without", "Workloads"]

@@ -30,7 +30,7 @@ class EphemeralClaims:
 
     NAME: ClassVar[str] = EPHEMERAL_CLAIMS
     KIND: ClassVar[str] = Pod.KIND
-    READS: ClassVar = (Pod.KIND,)
+    READS: ClassVar[tuple[str, ...]] = (Pod.KIND,)
     _gone: dict[str, Pod] = field(factory=dict, init=False)
     """Pods that were deleted, until their claims are."""
     _made: int = field(default=0, init=False)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from attrs import define, field
 
 from ..api import DaemonSet, Node, PersistentVolume
+from ..errors import InputError
+from .admission import Admission
 from .switches import DAEMONS, chosen
 from .workloads import Expander, MadePods, Workloads
 
@@ -28,6 +31,7 @@ class Intake:
     """Takes objects into a cluster one by one, knowing all that is there or on its way."""
 
     expander: Expander
+    admission: Admission
     without: frozenset[str] = field(factory=frozenset)
 
     @classmethod
@@ -36,12 +40,13 @@ class Intake:
     ) -> Intake:
         """Return an intake for a cluster of *objects*; O(objects)."""
         every = list(objects)
-        return cls(Expander.among(every, workloads), chosen(without))
+        off = chosen(without)
+        return cls(Expander.among(every, workloads), Admission.of(every), off)
 
     @staticmethod
     def kinds_for(values: Sequence[Any]) -> Collection[str]:
         """Return the kinds of a cluster that decide what becomes of *values*."""
-        kinds: dict[str, None] = {}
+        kinds: dict[str, None] = dict.fromkeys(Admission.READS)
         if any(Expander.handles(value) or isinstance(value, Node) for value in values):
             kinds |= dict.fromkeys(Expander.READS)
         return kinds
@@ -51,13 +56,26 @@ class Intake:
 
         Raises :class:`InputError` for a workload that the API server refuses.
         """
-        return self.expander.expand(obj)
+        return [self._admitted(each) for each in self.expander.expand(obj)]
+
+    def _admitted(self, obj: Any) -> Any:
+        if is_served(obj):
+            return obj
+        try:
+            return self.admission.admit(obj)
+        except InputError as error:
+            raise error.in_location(f"{obj.KIND} {obj.name}") from None
 
     def daemon_pods(self, daemon_sets: Iterable[DaemonSet], nodes: Sequence[Node]) -> list[Any]:
         """Return the pods of *daemon_sets*, which are there, for *nodes*, which are added now."""
         if DAEMONS in self.without:
             return []
         return list(self.expander.for_new_nodes(daemon_sets, nodes))
+
+    @property
+    def left_alone(self) -> Counter[str]:
+        """Kind → number of workloads of which nothing was made because their pods are there."""
+        return self.expander.left_alone
 
     def notes(self) -> list[str]:
         """Return what was done, one line for each kind of change."""

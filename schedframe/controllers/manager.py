@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Literal
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from .._brief import brief_of
 from .._checked import checked_except
@@ -24,6 +24,23 @@ MOST_ROUNDS: Final = 1000
 
 Without = Collection[str] | Literal["all"]
 """Names of the parts that are switched off, or all of them."""
+
+
+@frozen
+class _Seen:
+    """The cluster as controllers see it."""
+
+    cluster: InMemoryCluster
+    served: Collection[tuple[str, str]]
+
+    def get(self, kind: str, key: str) -> Any | None:
+        return self.cluster.get(kind, key)
+
+    def list(self, kind: str) -> Iterable[Any]:
+        return self.cluster.list(kind)
+
+    def is_settled(self, kind: str, key: str) -> bool:
+        return (kind, key) in self.served
 
 
 @checked_except("without")
@@ -53,7 +70,8 @@ class ControllerManager:
 
     def __attrs_post_init__(self) -> None:
         off = chosen(self.without)
-        for controller in (BoundVolumes(), ClaimBinder(), EphemeralClaims(), ResourceClaims()):
+        every: tuple[Controller, ...] = (BoundVolumes(), ClaimBinder(), EphemeralClaims(), ResourceClaims())
+        for controller in every:
             if controller.NAME not in off:
                 self._controllers[type(controller).__name__] = controller
                 for kind in controller.READS:
@@ -86,20 +104,6 @@ class ControllerManager:
         """Return what was done so far, one line for each kind of change."""
         return [line for controller in self._controllers.values() for line in controller.notes()]
 
-    # ---- what controllers see ----------------------------------------------------------------------------
-
-    def get(self, kind: str, key: str) -> Any | None:
-        """Return the object of that kind and key, ``None`` without one."""
-        return self.cluster.get(kind, key)
-
-    def list(self, kind: str) -> Iterable[Any]:
-        """Return all objects of the kind."""
-        return self.cluster.list(kind)
-
-    def is_settled(self, kind: str, key: str) -> bool:
-        """Return whether the controllers of a running cluster have done with that object what they could."""
-        return (kind, key) in self._served
-
     # ---- following ---------------------------------------------------------------------------------------
 
     def _on_event(self, event: WatchEvent) -> None:
@@ -115,14 +119,15 @@ class ControllerManager:
 
     def _settle(self) -> None:
         self._rounds.clear()
+        seen = _Seen(self.cluster, self._served)
         while self._queue:
             wave = sorted(self._queue, key=self._place)
             self._queue.clear()
             for name, key in wave:
                 self._count(name, key)
                 controller = self._controllers[name]
-                if not self.is_settled(controller.KIND, key):
-                    for write in controller.reconcile(key, self):
+                if not seen.is_settled(controller.KIND, key):
+                    for write in controller.reconcile(key, seen):
                         self._write(write)
 
     def _place(self, entry: tuple[str, str]) -> tuple[int, str]:

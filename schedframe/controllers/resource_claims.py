@@ -35,7 +35,7 @@ class ResourceClaims:
 
     NAME: ClassVar[str] = RESOURCE_CLAIMS
     KIND: ClassVar[str] = Pod.KIND
-    READS: ClassVar = (Pod.KIND, ResourceClaimTemplate.KIND)
+    READS: ClassVar[tuple[str, ...]] = (Pod.KIND, ResourceClaimTemplate.KIND)
     _waiting: dict[str, dict[str, None]] = field(factory=dict, init=False)
     """Key of a missing template → keys of the pods that need it."""
     _gone: dict[str, list[Pod]] = field(factory=dict, init=False)

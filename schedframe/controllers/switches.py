@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -28,6 +28,12 @@ ADMISSION: Final[Mapping[str, str]] = {}
 """Switch → what the admission plugin does."""
 
 PARTS: Final[Mapping[str, str]] = {**CONTROLLERS, **ADMISSION}
+
+
+def names_of(texts: Iterable[str]) -> frozenset[str]:
+    """Return the names in texts such as ``volumes,LimitRanger``. Raises :class:`InputError`."""
+    names = [name for text in texts for name in text.split(",") if name]
+    return chosen(ALL if ALL in names else names)
 
 
 def chosen(without: Any, known: Collection[str] = PARTS) -> frozenset[str]:

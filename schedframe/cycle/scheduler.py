@@ -169,8 +169,7 @@ class Scheduler:
     def run_until_idle(self) -> int:
         """Schedule until nothing is ready and no binding is under way; how many cycles that took.
 
-        Does not wait for backoffs or timeouts. Pods that are ready while the view of the cluster is stale
-        are waited for: a remote cluster opens a quiet watch again now and then, which takes a moment.
+        Does not wait for backoffs or timeouts, but for a current view of the cluster if pods are ready.
         """
         cycles = 0
         self._runs = True

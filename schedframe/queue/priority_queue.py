@@ -386,7 +386,7 @@ class PriorityQueue(QueueView):
         info.place += shift
         info.backoff_expiry = None
         info.flushed = False
-        strategy, held = self._strategy_of(info)
+        strategy, held = strategy_since_pop(self._hints, self._in_flight, info)
         if not strategy:
             self._pools.wait_rejected(info, now)
             if pod_class is not None and self._passed is not None:
@@ -394,10 +394,6 @@ class PriorityQueue(QueueView):
         elif self._pools.requeue(info, strategy, SCHEDULE_ATTEMPT_FAILURE, now, held=held):
             self._ready()
         return Requeued(info.pool)
-
-    def _strategy_of(self, info: QueuedPodInfo) -> tuple[RequeueStrategy, bool]:
-        """Return whether and where a pod is queued again whose attempt failed, and whether it is held."""
-        return strategy_since_pop(self._hints, self._in_flight, info)
 
     def _ready(self) -> None:
         if self._on_ready is not None:

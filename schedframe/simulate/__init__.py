@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from .cycle_report import CycleReport
 from .dry_run import DryRunCluster
 from .evaluation import Evaluation
 from .hints import HintAnswer, queueing_hint
 from .placements import Placement, Placements
-from .simulation import CycleReport, Simulation, evaluate
+from .simulation import Simulation, evaluate
 
 __all__ = [
     "CycleReport",

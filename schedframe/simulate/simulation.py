@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Self
 
-from attrs import define, evolve
+from attrs import evolve
 
-from .._brief import brief_of, brief_repr
+from .._brief import brief_of
 from .._checked import checked, checked_except
 from .._validators import collection
 from .._wording import described
@@ -25,6 +25,7 @@ from ..cycle.runtime.interrupts import Hold
 from ..errors import InputError, Problems
 from ..framework import Extender, PluginsToPass, Registry
 from .bindings import GivenPlacements
+from .cycle_report import CycleReport
 from .decoding import as_object, as_pod
 from .dry_run import dry_run
 from .evaluation import Evaluation
@@ -38,24 +39,6 @@ _OPTIONS: Final = (
     *("seed", "verify", "score_all_nodes", "feature_gates"),
 )
 """Arguments that the scheduler checks."""
-
-
-@brief_repr
-@define(eq=False)
-class CycleReport:
-    """One scheduling cycle of :meth:`Simulation.cycle`, with names in the order of the search."""
-
-    order: list[str]
-    """All nodes in search order, sorted if the order has no effect."""
-    start: int
-    next: int
-    evaluated: int
-    feasible: list[str]
-    shortcut: str | None
-    best: list[str]
-    best_total: int | None
-    message: str | None
-    error: str | None
 
 
 class Simulation:
@@ -105,7 +88,8 @@ class Simulation:
             feature_gates=feature_gates,
             wait_together=False,  # reports show the attempts of each pod, and why each one failed
         )
-        self.without, self._lines = without, []
+        self.without = without
+        self._lines: list[str] = []
         self._controllers = ControllerManager(self.cluster, without=without)
         self._core, self._assumed = self.scheduler.core, {}
         self.evaluator = Evaluator(self._core)
@@ -159,16 +143,14 @@ class Simulation:
         with Hold():
             if given.any:
                 values = self._placed(values, given)
-            served = {(value.KIND, value.key) for value in values if is_served(value)}
-            with self._controllers.gathering(served):
+            with self._controllers.gathering(_served(values)):
                 for value in values:
                     self._apply(value)
             self.scheduler.sync()
 
     def _taken_in(self, values: list[Any], workloads: Workloads) -> list[ClusterObject]:
         """Return *values* with what follows from them before they are stored."""
-        present = self._read_by(values)
-        intake = Intake.among((*present, *values), workloads, self.without)
+        intake = self._intake(values, workloads)
         taken, problems = [], Problems()
         for value in values:
             with problems.collecting():
@@ -182,9 +164,9 @@ class Simulation:
         self._lines += intake.notes()
         return taken
 
-    def _read_by(self, values: list[Any]) -> list[Any]:
-        """Return the objects of the cluster that decide what follows from *values*; O(cluster)."""
-        return [obj for kind in Intake.kinds_for(values) for obj in self.cluster.list(kind)]
+    def _intake(self, values: Sequence[Any], workloads: Workloads = Workloads.AUTO) -> Intake:
+        present = [obj for kind in Intake.kinds_for(values) for obj in self.cluster.list(kind)]
+        return Intake.among((*present, *values), workloads, self.without)
 
     def notes(self) -> list[str]:
         """Return what was done with objects besides storing them, one line for each kind of change."""
@@ -259,6 +241,7 @@ class Simulation:
         """
         value = as_pod(pod, strict=self.strict)
         if not value.uid:
+            (value,) = self._intake((value,)).take(value)
             stored = self.cluster.get("Pod", value.key)
             uid = self._assumed.get(value.key, value.key) if stored is None else stored.uid
             value = evolve(value, metadata=evolve(value.metadata, uid=uid))
@@ -313,18 +296,8 @@ class Simulation:
         with Hold():
             decision = self._core.search.decide(framework, value)
         order = self._core.cache.order.names() if sampling is not None else sorted(self._nodes())
-        best, total = _best(decision)
-        return CycleReport(
-            order=list(order),
-            start=start,
-            next=sampling.next_start if sampling is not None else 0,
-            evaluated=decision.evaluated,
-            feasible=decision.feasible.names() if decision.feasible is not None else [],
-            shortcut=decision.shortcut or None,
-            best=best,
-            best_total=total,
-            message=decision.diagnosis.message() if decision.diagnosis is not None else None,
-            error=decision.error.message if decision.error is not None else None,
+        return CycleReport.of(
+            decision, list(order), start, sampling.next_start if sampling is not None else 0
         )
 
     @checked_except("pods")
@@ -339,9 +312,11 @@ class Simulation:
         """
         pods = collection("pods", pods, "give a list of pods; schedule() places those that are pending")
         decoded = [as_pod(pod, strict=self.strict) for pod in pods]  # all, before the first is created
-        self._check_uids(decoded)
-        with Hold():
-            values = [self._apply(pod) for pod in decoded] or self.pending()
+        taken: list[Any] = self._taken_in(decoded, Workloads.AUTO) if decoded else []
+        self._check_uids(taken)
+        with Hold(), self._controllers.gathering(_served(taken)):
+            values = [self._apply(pod) for pod in taken]
+        values = values or self.pending()
         if on_cycle is not None:
             while (decision := self.scheduler.schedule_one()) is not None:
                 on_cycle(decision)
@@ -412,16 +387,14 @@ def evaluate(
         return simulation.evaluate(pod)
 
 
+def _served(values: Iterable[ClusterObject]) -> set[tuple[str, str]]:
+    """Return kind and key of those of *values* that come from a running cluster."""
+    return {(value.KIND, value.key) for value in values if is_served(value)}
+
+
 def _only(pods: Sequence[Pod], name: str) -> Pod | None:
     """Return the only one of *pods*, which are named so, ``None`` without any; an error for several."""
     if len(pods) > 1:
         keys = ", ".join(sorted(pod.key for pod in pods))
         raise InputError("pod", f"{len(pods)} pods are named {name}", f"say which: {keys}")
     return pods[0] if pods else None
-
-
-def _best(decision: Decision) -> tuple[list[str], int | None]:
-    if decision.scores is not None:
-        table = decision.scores
-        return sorted(table.rows.select(table.best()).names()), int(table.total.max())
-    return ([decision.node_name] if decision.node_name is not None else []), None

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from schedframe.api import Namespace, ObjectMeta, Pod, PodGroup, from_manifest
-from schedframe.cli.admission import Admission
+from schedframe.controllers.admission import Admission
 from schedframe.errors import InputError
 from tests.cycle.pod_groups.helpers import group
 

@@ -24,8 +24,7 @@ TEMPLATE = from_manifest(
 
 def cluster(*objects: Any, devices: int = 1) -> Simulation:
     offered = slice_of("n1", [device(f"d{i}") for i in range(devices)])
-    simulation = Simulation([node("n1"), offered, device_class("gpu"), *objects])
-    return simulation
+    return Simulation([node("n1"), offered, device_class("gpu"), *objects])
 
 
 def wanting(name: str) -> Any:

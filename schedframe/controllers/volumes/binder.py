@@ -38,7 +38,7 @@ class ClaimBinder:
 
     NAME: ClassVar[str] = VOLUMES
     KIND: ClassVar[str] = PersistentVolumeClaim.KIND
-    READS: ClassVar = (PersistentVolumeClaim.KIND, PersistentVolume.KIND, StorageClass.KIND)
+    READS: ClassVar[tuple[str, ...]] = (PersistentVolumeClaim.KIND, PersistentVolume.KIND, StorageClass.KIND)
     _provisioned: Counter[tuple[str, bool]] = field(factory=Counter, init=False)
     """Class, and whether it is certain where its volumes can be used from → volumes that were made."""
     _placed: dict[str, Place] = field(factory=dict, init=False)
@@ -65,9 +65,9 @@ class ClaimBinder:
             for claim in _unbound_of(name, cluster):
                 yield from self._reconciled(claim, cluster)
             return
-        claim = cluster.get(PersistentVolumeClaim.KIND, key)
-        if claim is not None:
-            yield from self._reconciled(claim, cluster)
+        changed: PersistentVolumeClaim | None = cluster.get(PersistentVolumeClaim.KIND, key)
+        if changed is not None:
+            yield from self._reconciled(changed, cluster)
 
     def notes(self) -> list[str]:
         """Return how many volumes were made, by class, and where those were that had to be somewhere."""

@@ -24,7 +24,7 @@ class BoundVolumes:
 
     NAME: ClassVar[str] = VOLUMES
     KIND: ClassVar[str] = PersistentVolume.KIND
-    READS: ClassVar = (PersistentVolume.KIND, PersistentVolumeClaim.KIND)
+    READS: ClassVar[tuple[str, ...]] = (PersistentVolume.KIND, PersistentVolumeClaim.KIND)
 
     def keys(self, change: WatchEvent) -> Iterable[str]:
         """Return the changed volume, or that of the changed claim."""

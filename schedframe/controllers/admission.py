@@ -8,7 +8,7 @@ v1.36.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from attrs import define, evolve, field
 
@@ -35,6 +35,8 @@ _Spec = TypeVar("_Spec", PodSpec, PodGroupSpec)
 class Admission:
     """Fills in defaults, knowing the priority classes of the cluster."""
 
+    READS: ClassVar[tuple[str, ...]] = (PriorityClass.KIND,)
+    """Kinds that decide."""
     classes: dict[str, PriorityClass] = field(factory=dict)
 
     @classmethod
