@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from ..api import DaemonSet, Node, PersistentVolume
+from ..api import ClusterObject, DaemonSet, Node, PersistentVolume
 from ..errors import InputError
 from .admission import Admission
 from .switches import DAEMONS, chosen
@@ -24,6 +24,11 @@ def is_served(obj: Any) -> bool:
     It has a uid, or is a volume with a phase, which people do not write.
     """
     return bool(obj.uid or (isinstance(obj, PersistentVolume) and obj.status.phase))
+
+
+def served(objects: Iterable[ClusterObject]) -> set[tuple[str, str]]:
+    """Return kind and key of those of *objects* that come from a cluster."""
+    return {(obj.KIND, obj.key) for obj in objects if is_served(obj)}
 
 
 @define(eq=False)

@@ -288,10 +288,6 @@ class PriorityQueue(QueueView):
         pools = self._pools
         return len(pools.by_key) > len(pools.active.entries)
 
-    def has_active(self) -> bool:
-        """Return whether :meth:`pop` would return a pod now, without a backoff that is cut short. O(1)."""
-        return bool(self._pools.active.entries)
-
     def next_deadline(self) -> float | None:
         """Return when :meth:`flush` is due, maybe in the past; ``None``: never. O(1) amortised."""
         if self._closed:
@@ -334,10 +330,9 @@ class PriorityQueue(QueueView):
         if not self._pools.waiting.any_flushed:
             return
         entered = False
+        label = UNSCHEDULABLE_TIMEOUT.label
         for info in overdue:
-            entered |= self._pools.requeue(
-                info, RequeueStrategy.AFTER_BACKOFF, UNSCHEDULABLE_TIMEOUT.label, now
-            )
+            entered |= self._pools.requeue(info, RequeueStrategy.AFTER_BACKOFF, label, now)
         self._in_flight.record(UNSCHEDULABLE_TIMEOUT, None, None)
         if entered:
             self._ready()
@@ -386,7 +381,7 @@ class PriorityQueue(QueueView):
         info.place += shift
         info.backoff_expiry = None
         info.flushed = False
-        strategy, held = strategy_since_pop(self._hints, self._in_flight, info)
+        strategy, held = self._strategy_of(info)
         if not strategy:
             self._pools.wait_rejected(info, now)
             if pod_class is not None and self._passed is not None:
@@ -394,6 +389,10 @@ class PriorityQueue(QueueView):
         elif self._pools.requeue(info, strategy, SCHEDULE_ATTEMPT_FAILURE, now, held=held):
             self._ready()
         return Requeued(info.pool)
+
+    def _strategy_of(self, info: QueuedPodInfo) -> tuple[RequeueStrategy, bool]:
+        """Return whether and where a pod is queued again whose attempt failed, and whether it is held."""
+        return strategy_since_pop(self._hints, self._in_flight, info)
 
     def _ready(self) -> None:
         if self._on_ready is not None:

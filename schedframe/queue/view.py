@@ -70,6 +70,10 @@ class QueueView:
         )
 
     @property
+    def has_active(self) -> bool:
+        """Return whether ``pop`` would return a pod now, without a backoff that is cut short. O(1)."""
+        return bool(self._pools.active.entries)
+
     def closed(self) -> bool:
         """Whether :meth:`close` was called."""
         return self._closed

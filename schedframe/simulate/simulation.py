@@ -17,7 +17,8 @@ from ..cluster import InMemoryCluster
 from ..cluster.uids import uid_taken
 from ..config import ConfigSource, FeatureGates
 from ..controllers import ControllerManager, Without, Workloads
-from ..controllers.intake import Intake, is_served
+from ..controllers.intake import Intake, served
+from ..controllers.switches import chosen
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
@@ -46,7 +47,8 @@ class Simulation:
 
     ``objects`` are API values or manifests; ``strict`` is the treatment of manifests that Kubernetes would
     refuse, as for :func:`from_manifest`; ``config`` and the other options are those of :class:`Scheduler`.
-    Time stands still, and ties are broken by ``seed``. Raises :class:`ConfigError` and :class:`InputError`.
+    Time stands still, and ties are broken by ``seed``. ``without`` names parts of a cluster that are not
+    played, or is ``"all"``; see :meth:`add`. Raises :class:`ConfigError` and :class:`InputError`.
     """
 
     _is_closed = False
@@ -72,7 +74,7 @@ class Simulation:
     ) -> None:
         objects = collection("objects", objects, "give a list of API values or manifests")
         self.clock = VirtualClock()
-        self.strict = strict
+        self.strict, self.without = strict, chosen(without)
         self.cluster = InMemoryCluster(clock=self.clock, strict=strict)
         self.scheduler = Scheduler(
             self.cluster,
@@ -88,9 +90,11 @@ class Simulation:
             feature_gates=feature_gates,
             wait_together=False,  # reports show the attempts of each pod, and why each one failed
         )
-        self.without = without
+        self._begin(objects)
+
+    def _begin(self, objects: Iterable[AnyObject]) -> None:
         self._lines: list[str] = []
-        self._controllers = ControllerManager(self.cluster, without=without)
+        self._controllers = ControllerManager(self.cluster, without=self.without)
         self._core, self._assumed = self.scheduler.core, {}
         self.evaluator = Evaluator(self._core)
         try:
@@ -143,7 +147,7 @@ class Simulation:
         with Hold():
             if given.any:
                 values = self._placed(values, given)
-            with self._controllers.gathering(_served(values)):
+            with self._controllers.gathering(served(values)):
                 for value in values:
                     self._apply(value)
             self.scheduler.sync()
@@ -314,7 +318,7 @@ class Simulation:
         decoded = [as_pod(pod, strict=self.strict) for pod in pods]  # all, before the first is created
         taken: list[Any] = self._taken_in(decoded, Workloads.AUTO) if decoded else []
         self._check_uids(taken)
-        with Hold(), self._controllers.gathering(_served(taken)):
+        with Hold(), self._controllers.gathering(served(taken)):
             values = [self._apply(pod) for pod in taken]
         values = values or self.pending()
         if on_cycle is not None:
@@ -385,11 +389,6 @@ def evaluate(
         objects, config, plugins=plugins, allow_imports=allow_imports, strict=strict
     ) as simulation:
         return simulation.evaluate(pod)
-
-
-def _served(values: Iterable[ClusterObject]) -> set[tuple[str, str]]:
-    """Return kind and key of those of *values* that come from a running cluster."""
-    return {(value.KIND, value.key) for value in values if is_served(value)}
 
 
 def _only(pods: Sequence[Pod], name: str) -> Pod | None:
