@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from schedframe.api import (
+    CONTROLLER_KINDS,
     PersistentVolumeClaim,
     Pod,
     ReplicaSet,
@@ -14,6 +16,7 @@ from schedframe.api import (
     from_manifest,
     to_manifest,
 )
+from schedframe.controllers.workloads import Expander
 from schedframe.controllers.workloads.names import ALPHABET, generated_names
 
 from .workload_manifests import APP, cron_job, job, made, owner_of, pods, template, workload
@@ -227,3 +230,49 @@ def test_a_suspended_cron_job_and_one_with_a_job_make_nothing() -> None:
     run = job("nightly-29000000")
     run["metadata"]["ownerReferences"] = [{"kind": "CronJob", "name": "nightly", "controller": True}]
     assert {owner_of(pod)[1] for pod in pods(cron_job(), run)} == {"nightly-29000000"}
+
+
+# ---- names that are still to be generated -------------------------------------------------------------
+
+
+def unnamed(kind: str, **spec: Any) -> dict[str, Any]:
+    manifest = workload(kind, **spec)
+    return manifest | {"metadata": {"generateName": "run-"}}
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "Deployment", "StatefulSet", "Job"])
+def test_workloads_with_one_generate_name_are_two(kind: str) -> None:
+    manifest = unnamed(kind) if kind != "Job" else job() | {"metadata": {"generateName": "run-"}}
+    found = [from_manifest(each, kinds=CONTROLLER_KINDS) for each in (manifest, manifest)]
+    expander = Expander.among(found)
+    made = [pod for each in found for pod in expander.expand(each) if isinstance(pod, Pod)]
+    assert [each.pods for each in expander.made] == [1, 1]
+    owners = {each.key for each in expander.made}
+    assert len(owners) == len({pod.name for pod in made}) == 2
+    for pod in made:
+        assert pod.name.startswith("run-")
+        assert "--" not in pod.name
+
+
+def test_generated_names_leave_out_those_that_are_there() -> None:
+    (first,) = (from_manifest(unnamed("ReplicaSet")),)
+    named, _ = Expander.among([first]).expand(first)
+    other, _ = Expander.among([named, first]).expand(first)
+    assert named.name != other.name
+
+
+@pytest.mark.parametrize("kind", ["Pod", "PersistentVolumeClaim", "Node", "Namespace"])
+def test_objects_of_any_kind_get_a_name_of_their_own(kind: str) -> None:
+    obj = from_manifest({"kind": kind, "metadata": {"generateName": "x-"}})
+    expander = Expander.among([obj, obj])
+    names = [each.name for _ in range(2) for each in expander.expand(obj)]
+    assert len(set(names)) == 2
+    again = Expander.among([obj, *(evolve(obj, metadata=evolve(obj.metadata, name=n)) for n in names)])
+    assert again.expand(obj)[0].name not in names
+
+
+def test_generated_names_do_not_depend_on_the_order() -> None:
+    found = [from_manifest(unnamed("ReplicaSet", replicas=n)) for n in (1, 2)]
+    forward, backward = Expander.among(found), Expander.among(found)
+    names = {obj.spec.replicas: forward.expand(obj)[0].name for obj in found}
+    assert names == {obj.spec.replicas: backward.expand(obj)[0].name for obj in reversed(found)}

@@ -9,7 +9,16 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from ...api import Job, NamespacedObject, Node, OwnerReference, PersistentVolumeClaim, Pod, ReplicaSet
+from ...api import (
+    ClusterObject,
+    Job,
+    NamespacedObject,
+    Node,
+    OwnerReference,
+    PersistentVolumeClaim,
+    Pod,
+    ReplicaSet,
+)
 
 POD_TEMPLATE_HASH: Final = "pod-template-hash"
 """Label of a replica set and its pods that a deployment made: the hash of their template."""
@@ -25,8 +34,8 @@ Owner = tuple[str, str, str]
 class Existing:
     """The nodes, and the dependents of each workload by kind, namespace and name of the workload.
 
-    Invariant: ``pod_names`` and ``claim_names`` hold the names of all pods and claims, also of those that
-    were made since.
+    Invariant: ``pod_names``, ``claim_names`` and ``keys`` hold the names of all pods, claims and others, also
+    of those that were made since.
     """
 
     nodes: dict[str, Node] = field(factory=dict)
@@ -37,6 +46,8 @@ class Existing:
     """Namespace → names."""
     claim_names: set[str] = field(factory=set)
     """``namespace/name``."""
+    keys: set[tuple[str, str]] = field(factory=set)
+    """Kind and key of all other objects that have a name."""
 
     @classmethod
     def of(cls, objects: Iterable[Any]) -> Existing:
@@ -51,12 +62,19 @@ class Existing:
         if isinstance(obj, Node):
             self.nodes[obj.name] = obj
         elif isinstance(obj, Pod):
-            self.pod_names[obj.namespace].add(obj.name)
+            if obj.name:
+                self.pod_names[obj.namespace].add(obj.name)
             if (owner := controller_of(obj)) is not None:
                 self._add_pod_of(owner, obj)
         elif isinstance(obj, PersistentVolumeClaim):
             self.claim_names.add(obj.key)
-        elif isinstance(obj, ReplicaSet | Job) and (owner := controller_of(obj)) is not None:
+        else:
+            self._add_other(obj)
+
+    def _add_other(self, obj: Any) -> None:
+        if obj.name:
+            self.keys.add((obj.KIND, obj.key))
+        if isinstance(obj, ReplicaSet | Job) and (owner := controller_of(obj)) is not None:
             self.dependents.add((owner.kind, obj.namespace, owner.name))
 
     def _add_pod_of(self, owner: OwnerReference, pod: Pod) -> None:
@@ -67,6 +85,19 @@ class Existing:
         elif owner.kind == "ReplicaSet":
             suffix = f"-{pod.labels.get(POD_TEMPLATE_HASH, '')}"
             self.dependents.add(("Deployment", pod.namespace, owner.name.removesuffix(suffix)))
+
+    def take_name(self, obj: ClusterObject) -> bool:
+        """Add the name of *obj* unless an object of its kind has it; return whether it was free."""
+        names: set[Any] = self.keys
+        name: Any = (obj.KIND, obj.key)
+        if isinstance(obj, Pod):
+            names, name = self.pod_names[obj.namespace], obj.name
+        elif isinstance(obj, PersistentVolumeClaim):
+            names, name = self.claim_names, obj.key
+        if name in names or (isinstance(obj, Node) and name[1] in self.nodes):
+            return False
+        names.add(name)
+        return True
 
     def pods_of(self, owner: NamespacedObject) -> list[Pod]:
         """Return the pods that *owner* controls, ended ones included."""

@@ -26,7 +26,7 @@ from ...errors import InputError
 from .daemons import pods_of_daemon_set
 from .existing import Existing
 from .jobs import pods_of_cron_job, pods_of_job
-from .names import with_uid
+from .names import content_of, generated_names, with_uid
 from .pods import check_template
 from .replicas import dependents_of_deployment, pods_of_replica_set, pods_of_replication_controller
 from .stateful import dependents_of_stateful_set
@@ -108,10 +108,11 @@ class Expander:
     def expand(self, obj: Any) -> list[Any]:
         """Return *obj* and its dependents.
 
+        It gets its name first, if it has only a ``generateName``: one that depends on the whole object.
         Ignored workloads get a uid and lose their template, so that a later expansion makes no pods of them
-        either. Raises
-        :class:`InputError` for a workload that the API server refuses.
+        either. Raises :class:`InputError` for a workload that the API server refuses.
         """
+        obj = self._named(obj)
         make = _DEPENDENTS.get(type(obj))
         if make is None:
             return [obj]
@@ -156,6 +157,17 @@ class Expander:
         if pods:
             self.made.append(MadePods(owner.KIND, owner.key, len(pods)))
         return pods
+
+    def _named(self, obj: Any) -> Any:
+        """Return *obj* with a name that no object of its kind has, if its name is still to be generated."""
+        metadata = obj.metadata
+        if metadata.name or not metadata.generate_name:
+            return obj
+        for name in generated_names(metadata.generate_name, f"{obj.KIND}/{content_of(obj)}", ()):
+            named = evolve(obj, metadata=evolve(metadata, name=name))
+            if self.existing.take_name(named):
+                return named
+        raise InputError("metadata.generateName", "all names that begin with it are taken", "use another one")
 
     def _leave_alone(self, obj: Any, is_read: bool) -> None:
         if not is_read:

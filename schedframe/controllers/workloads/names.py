@@ -50,8 +50,12 @@ def generated_names(prefix: str, seed: str, taken: Container[str]) -> Iterator[s
 
 def template_hash(template: PodTemplateSpec) -> str:
     """Return the text that distinguishes a template from later ones of the same workload."""
-    text = json.dumps(part_to_manifest(template), sort_keys=True, default=str)
-    return _letters(_digest(text), 10)
+    return _letters(_digest(content_of(template)), 10)
+
+
+def content_of(value: object) -> str:
+    """Return a text that equal values of the API have in common, and others do not."""
+    return json.dumps(part_to_manifest(value), sort_keys=True, default=str)
 
 
 def with_uid(obj: Any) -> Any:
