@@ -122,6 +122,7 @@ from .groups import (
     WorkloadSpec,
     group_of,
 )
+from .kinds import KINDS, Strict, UnknownKindError, check_kind, installed_kinds
 from .labelselectors import (
     EVERYTHING,
     NOTHING,
@@ -138,14 +139,9 @@ from .lookup import (
     ObjectLookup,
 )
 from .manifest import (
-    KINDS,
     AnyObject,
     AnyPod,
-    Strict,
-    UnknownKindError,
-    check_kind,
     from_manifest,
-    installed_kinds,
     key_of,
     part_from_manifest,
     part_to_manifest,

@@ -15,7 +15,8 @@ from .._validators import has
 from ..errors import InputError, Problems
 from .codec import describe
 from .documents import Document, located, read_documents
-from .manifest import Strict, UnknownKindError, from_manifest, label_of
+from .kinds import Strict, UnknownKindError, label_of
+from .manifest import from_manifest
 from .metadata import ClusterObject
 from .paths import Steps, steps_of
 
@@ -46,10 +47,10 @@ def load_manifests(
 
     *source* is text (YAML or JSON with any number of documents), a stream, or the path of a file or a folder,
     whose ``.yaml``, ``.yml`` and ``.json`` files are read in the order of their names. A ``List``, or a list
-    of one kind such as ``PodList``, counts as its items. A location is ``pods.yaml:17`` (line 17, where the
-    object begins), with the document (from 1) if it is not the first and the item (from 0) of a list:
-    ``pods.yaml:17: document 2, item 3``. *kinds* as for :func:`from_manifest`; *on_unknown*: treatment of all
-    other kinds; *strict* as for :func:`from_manifest`, and also about keys that an object has twice.
+    of one kind such as ``PodList``, counts as its items, at any depth. A location is ``pods.yaml:17`` (line
+    17, where the object begins), with the document (from 1) if it is not the first and the item (from 0) of a
+    list: ``pods.yaml:17: document 2, item 3``. *kinds* as for :func:`from_manifest`; *on_unknown*: treatment
+    of all other kinds; *strict* as for :func:`from_manifest`, and also about keys that an object has twice.
 
     Raises :class:`InputError` with location (the line of the field), path, value and fix, and
     :class:`InputErrors` with all problems if there are several. After the first problem no object is yielded,
@@ -118,32 +119,43 @@ class _Objects:
             problem = f"expected an object, got {describe(document)}"
             self.problems.append(InputError("", problem, fix, location=self._location(())))
             return
-        kind = document.get("kind")
-        if kind == "List" and not isinstance(document.get("items"), list | None):
-            problem = f"expected a list, got {describe(document['items'])}"
-            error = InputError("items", problem, "write one object after each dash: - kind: Pod")
-            self.problems.append(self._placed(error, (), ""))
-            return
-        is_list = (
-            isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list | None)
-        )
-        item_kind = str(kind).removesuffix("List") if is_list else ""
-        self._report_duplicates(item_kind, is_list=is_list)
-        if is_list:
-            for index, item in enumerate(document.get("items") or ()):
-                yield from self._object(item, ("items", index), item_kind)
-        else:
-            yield from self._object(document, (), "")
+        self._report_duplicates()
+        yield from self._in(document, ())
 
-    def _report_duplicates(self, item_kind: str, *, is_list: bool) -> None:
+    def _in(self, value: Any, start: Steps) -> Iterator[tuple[str, ClusterObject]]:
+        """Yield the objects of the value at *start*: itself, or those of the list that it is."""
+        if not _is_list(value):
+            yield from self._object(value, start)
+            return
+        items = value.get("items")
+        if not isinstance(items, list | None):
+            problem = f"expected a list, got {describe(items)}"
+            error = InputError("items", problem, "write one object after each dash: - kind: Pod")
+            self.problems.append(self._placed(error, start))
+            return
+        for index in range(len(items or ())):
+            yield from self._in(_item(value, index), (*start, "items", index))
+
+    def _report_duplicates(self) -> None:
         if self._options.strict is False:
             return
         for duplicate in self._document.duplicates:
-            within_item = is_list and duplicate.steps[0] == "items" and len(duplicate.steps) > 2
-            start = duplicate.steps[: 2 if within_item else 0]
+            start = self._start_of(duplicate.steps)
             error = duplicate.error(len(start))
-            label = item_kind if start else ""
-            self._report(error.in_location(self._location(start, duplicate.line, label)))
+            self._report(error.in_location(self._location(start, duplicate.line)))
+
+    def _start_of(self, steps: Steps) -> Steps:
+        """Return the steps to the object that has the member at *steps*."""
+        start: Steps = ()
+        value = self._document.value
+        while (
+            _is_list(value)
+            and steps[len(start) : len(start) + 1] == ("items",)
+            and len(steps) > len(start) + 2
+        ):
+            start = steps[: len(start) + 2]
+            value = value["items"][start[-1]]
+        return start
 
     def _report(self, problem: InputError) -> None:
         """Pass *problem* to the function for it, or keep it."""
@@ -153,18 +165,16 @@ class _Objects:
         else:
             self.problems.append(problem)
 
-    def _object(self, item: Any, start: Steps, kind: str) -> Iterator[tuple[str, ClusterObject]]:
+    def _object(self, item: Any, start: Steps) -> Iterator[tuple[str, ClusterObject]]:
         options = self._options
         strict = options.strict
         if callable(strict):
-            strict = partial(self._pass_on, strict, start, kind)
+            strict = partial(self._pass_on, strict, start)
         try:
-            made = from_manifest(
-                item, kind=kind, kinds=options.kinds, strict=strict, required=options.required
-            )
+            made = from_manifest(item, kinds=options.kinds, strict=strict, required=options.required)
         except UnknownKindError as error:
             if options.on_unknown == "error":
-                placed = self._placed(error, start, kind)
+                placed = self._placed(error, start)
                 self.problems.append(
                     UnknownKindError(placed.path, placed.problem, placed.fix, location=placed.location)
                 )
@@ -172,26 +182,55 @@ class _Objects:
                 options.on_unknown(self._location(start), item)
             return
         except InputError as error:
-            self.problems += [self._placed(each, start, kind) for each in error.errors]
+            self.problems += [self._placed(each, start) for each in error.errors]
             return
         yield self._location(start), made
 
-    def _pass_on(self, to: Callable[[InputError], None], start: Steps, kind: str, error: InputError) -> None:
-        to(self._placed(error, start, kind))
+    def _pass_on(self, to: Callable[[InputError], None], start: Steps, error: InputError) -> None:
+        to(self._placed(error, start))
 
-    def _placed(self, error: InputError, start: Steps, kind: str) -> InputError:
+    def _placed(self, error: InputError, start: Steps) -> InputError:
         """Return *error* about the object at *start* with the line of its field."""
         line = self._document.line_of((*start, *steps_of(error.path)))
-        return error.in_location(self._location(start, line, kind))
+        return error.in_location(self._location(start, line))
 
-    def _location(self, start: Steps, line: int = 0, kind: str = "") -> str:
+    def _location(self, start: Steps, line: int = 0) -> str:
         """Return the location of the object at *start*; *line* is that of a field of it."""
         place = located(self._name, line or self._document.line_of(start))
         parts = [f"document {self._number}"] if self._number > 1 else []
-        parts += [f"item {start[1]}"] if start else []
-        label = self._label(start, kind) if line else ""
+        parts += [f"item {index}" for index in start[1::2]]
+        label = self._label(start) if line else ""
         return ": ".join(filter(None, (place, ", ".join([*parts, label] if label else parts))))
 
-    def _label(self, start: Steps, kind: str) -> str:
+    def _label(self, start: Steps) -> str:
         value = self._document.value
-        return label_of(value["items"][start[1]] if start else value, kind)
+        for index in start[1::2]:
+            value = _item(value, index)
+        return label_of(value)
+
+
+def _is_list(value: Any) -> bool:
+    """Return whether *value* is a ``List``, or a list of one kind."""
+    kind = value.get("kind") if isinstance(value, Mapping) else None
+    if not isinstance(kind, str) or not kind.endswith("List"):
+        return False
+    return kind == "List" or isinstance(value.get("items"), list | None)
+
+
+def _item(value: Mapping[str, Any], index: Any) -> Any:
+    """Return an item of a list. Those of a list of one kind have its kind and version if they have none."""
+    item, kind = value["items"][index], value["kind"].removesuffix("List")
+    if not kind or not isinstance(item, Mapping) or item.get("kind"):
+        return item
+    version = value.get("apiVersion")
+    return {**({} if version is None else {"apiVersion": version}), **item, "kind": kind}
+
+
+def flattened(manifest: Any) -> Iterator[Any]:
+    """Yield the manifests of a list of manifests, at any depth; *manifest* itself if it is no list."""
+    items = manifest.get("items") if _is_list(manifest) else ()
+    if not _is_list(manifest) or not isinstance(items, list | None):
+        yield manifest
+        return
+    for index in range(len(items or ())):
+        yield from flattened(_item(manifest, index))

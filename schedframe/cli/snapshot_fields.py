@@ -18,7 +18,7 @@ from ..api import affinity, claims, containers, devices, groups, metadata, node,
 from ..api import volumes as v
 from ..api import workloads as w
 from ..api._wire import WIRE, Wire
-from ..api.manifest import KINDS
+from ..api.kinds import KINDS
 from ..api.pod import Pod
 
 

@@ -245,7 +245,6 @@ def test_the_error_names_the_object() -> None:
     [
         {"apiVersion": "v1", "kind": "ConfigMap"},
         {"apiVersion": "serving.knative.dev/v1", "kind": "Service"},
-        {"apiVersion": "apps/v1", "kind": "Pod"},
     ],
 )
 def test_unknown_kinds_have_an_error_of_their_own(manifest: dict[str, Any]) -> None:
@@ -261,10 +260,6 @@ def test_what_is_no_manifest_is_refused(manifest: Any) -> None:
 
 def test_the_kind_may_be_known_from_outside() -> None:
     assert from_manifest({"metadata": {"name": "n1"}}, kind="Node").name == "n1"
-
-
-def test_other_versions_of_a_group_are_read() -> None:
-    assert from_manifest({"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget"})
 
 
 def test_a_label_of_a_million_characters_is_kept() -> None:

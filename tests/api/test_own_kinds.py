@@ -21,7 +21,7 @@ from schedframe import (
     load_manifests,
     to_manifest,
 )
-from schedframe.api import UnknownKindError, check_kind, installed_kinds, manifest
+from schedframe.api import UnknownKindError, check_kind, installed_kinds, kinds
 
 
 @frozen
@@ -103,10 +103,10 @@ def test_a_cluster_takes_values_of_any_kind_and_manifests_of_its_declared_kinds(
 @pytest.fixture
 def forget_kinds() -> Iterator[None]:
     """Look installed kinds up again, in this test and after it."""
-    for each in (installed_kinds, manifest._installed_kinds):
+    for each in (installed_kinds, kinds._installed_kinds):
         each.cache_clear()
     yield
-    for each in (installed_kinds, manifest._installed_kinds):
+    for each in (installed_kinds, kinds._installed_kinds):
         each.cache_clear()
 
 

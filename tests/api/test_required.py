@@ -91,7 +91,7 @@ metadata: {name: m}
         "line 6: document 2, Pod a: metadata: the key is there twice, first in line 5",
         "line 9: document 2, Pod a: spec.nodeSelectr: Kubernetes has no such field here",
         "line 10: document 2, Pod a: spec.priority: expected a whole number, got 'high' (text)",
-        "line 12: document 3, Deploymint: kind: Deploymint is not a kind that scheduling reads",
+        "line 12: document 3, Deploymint: kind: Kubernetes has no Deploymint",
         "line 17: document 5: expected an object, got a list",
     ]
     assert str(caught.value).splitlines() == [str(error) for error in caught.value.errors]
@@ -106,7 +106,7 @@ def test_an_unreadable_document_comes_after_the_problems_before_it() -> None:
 
 def test_a_single_problem_keeps_its_class() -> None:
     with pytest.raises(UnknownKindError):
-        list(load_manifests("kind: Deploymint"))
+        list(load_manifests("kind: Secret"))
 
 
 def test_several_errors_survive_a_pickle() -> None:

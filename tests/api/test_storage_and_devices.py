@@ -14,7 +14,6 @@ from schedframe.api import (
     ResourceClaim,
     ResourceSlice,
     StorageClass,
-    UnknownKindError,
     from_manifest,
     parse_quantity,
     part_from_manifest,
@@ -152,12 +151,6 @@ def test_no_class_and_the_default_class_differ() -> None:
 
     assert class_name() is None
     assert class_name(storageClassName="") == ""
-
-
-def test_versions_of_another_shape_are_not_misread() -> None:
-    with pytest.raises(UnknownKindError, match=r"convert .* resource\.k8s\.io/v1"):
-        from_manifest(CLAIM | {"apiVersion": "resource.k8s.io/v1beta1"})
-    assert from_manifest(CLAIM | {"apiVersion": "resource.k8s.io/v1beta2"}) == from_manifest(CLAIM)
 
 
 def test_node_affinity_of_volumes_is_checked() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from ...api import Namespace, ObjectMeta, Pod
-from ...api.manifest import UnknownKindError
+from ...api.kinds import UnknownKindError
 from ..bench_run import BenchRun, NotDeliveredError
 from ..pod_tracker import PodSelection
 from .creating import DEFAULT_NODE, DEFAULT_POD, make_nodes, make_pods, needed_plugin

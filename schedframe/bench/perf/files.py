@@ -9,7 +9,7 @@ from typing import Any, Final
 from attrs import define
 
 from ...api import ClusterObject, from_manifest
-from ...api.manifest import UnknownKindError
+from ...api.kinds import UnknownKindError
 from ...errors import InputError
 from .definitions import read_text, read_yaml
 from .gotemplate import has_actions, render

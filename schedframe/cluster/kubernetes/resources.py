@@ -8,7 +8,7 @@ import msgspec
 from attrs import evolve, frozen
 
 from ...api import ClusterObject
-from ...api.manifest import KINDS
+from ...api.kinds import KINDS
 from ...api.validation.published import LATER_VERSIONS
 from ...errors import ClusterError
 from .client import ApiClient
