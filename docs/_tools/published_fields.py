@@ -25,7 +25,7 @@ from typing import Any
 
 import yaml
 
-from schedframe.api import CONTROLLER_KINDS, KINDS
+from schedframe.api import ADMISSION_KINDS, CONTROLLER_KINDS, KINDS
 from schedframe.api.validation.published import LATER_VERSIONS, published_name
 
 TARGET = Path(__file__).parents[2] / "schedframe" / "api" / "validation" / "fields.json"
@@ -91,10 +91,10 @@ def references(codes: dict[str, str]) -> Iterator[str]:
 
 
 def read_kinds() -> list[str]:
-    """Return the types of :data:`KINDS` and of workloads."""
+    """Return the types of :data:`KINDS`, of workloads and of what admission reads."""
     return [
         published_name(cls, version)
-        for cls in (*KINDS.values(), *CONTROLLER_KINDS)
+        for cls in (*KINDS.values(), *CONTROLLER_KINDS, *ADMISSION_KINDS)
         for version in ("", *LATER_VERSIONS.get(cls.KIND, ()))
     ]
 

@@ -6,12 +6,15 @@ pkg/apis/core/v1/defaults.go.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import evolve
 
 from .._checked import checked
 from .containers import Container, ResourceRequirements
 from .pod import Pod
-from .resources import HUGE_PAGES_PREFIX, pod_requests, supports_pod_level
+from .quantity import Quantity
+from .resources import HUGE_PAGES_PREFIX, pod_limits, pod_requests, supports_pod_level
 
 
 @checked
@@ -19,8 +22,9 @@ def with_default_requests(pod: Pod) -> Pod:
     """Return *pod* with the requests that follow from its limits; the same object if none do.
 
     For pods that are being created: a running pod has them, and a resize in place may have changed them. The
-    limit of a container is the default of its request. With pod-level resources, the default of the pod's
-    request is the sum over its containers, or else its limit.
+    limit of a container is the default of its request. With pod-level limits, the default of the pod's
+    request is the sum over its containers, or else its limit; huge pages of containers count among its
+    limits.
     """
     spec = pod.spec
     containers = tuple(map(_of_container, spec.containers))
@@ -42,9 +46,24 @@ def _of_container(container: Container) -> Container:
 
 
 def _of_pod(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
+    resources = _with_huge_pages(pod, resources)
+    if not resources.limits:
+        return resources
     sums = pod_requests(pod, use_status=False, pod_level=False, overhead=False)
     # huge pages cannot be overcommitted: those of the pod follow from its limit alone
     named = {name: amount for name, amount in sums.items() if not name.startswith(HUGE_PAGES_PREFIX)}
-    defaults = {**resources.limits, **named}
-    supported = {name: amount for name, amount in defaults.items() if supports_pod_level(name)}
-    return evolve(resources, requests={**supported, **resources.requests})
+    return evolve(resources, requests={**_supported({**resources.limits, **named}), **resources.requests})
+
+
+def _with_huge_pages(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
+    """Return *resources* with the limits of huge pages of the containers where the pod names none itself."""
+    missing = {
+        name: amount
+        for name, amount in pod_limits(pod.spec, pod_level=False).items()
+        if name.startswith(HUGE_PAGES_PREFIX) and name not in resources.requests
+    }
+    return evolve(resources, limits={**missing, **resources.limits}) if missing else resources
+
+
+def _supported(amounts: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    return {name: amount for name, amount in amounts.items() if supports_pod_level(name)}

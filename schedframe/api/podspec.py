@@ -96,6 +96,7 @@ class PodSpec:
     restart_policy: str = ""
     runtime_class_name: str | None = None
     termination_grace_period_seconds: int | None = None
+    active_deadline_seconds: int | None = None
     service_account_name: str = ""
     os_name: str = field(default="", metadata=wire("os", decode=decode_os_name, encode=encode_os_name))
     hostname: str = field(default="", metadata=wire(unique=True))

@@ -128,6 +128,22 @@ def pod_requests(
     return {name: Quantity(nano) for name, nano in nanos.items()}
 
 
+def pod_limits(spec: PodSpec, *, pod_level: bool = True) -> dict[str, Quantity]:
+    """Return the total limits of a pod without overhead, exact, of all resources that it names.
+
+    *pod_level*: whether limits of the pod as a whole replace those of its containers.
+    """
+    total: Nanos = {}
+    for container in spec.containers:
+        _add(total, _nanos(container.resources.limits))
+    if spec.init_containers:
+        _with_init_containers(total, spec.init_containers, lambda each, _: _nanos(each.resources.limits))
+    if pod_level and spec.resources is not None:
+        limits = _nanos(spec.resources.limits)
+        total.update({name: nano for name, nano in limits.items() if supports_pod_level(name)})
+    return {name: Quantity(nano) for name, nano in total.items()}
+
+
 def pod_resources(pod: HasSpec) -> PodResources:
     """Return the resources of *pod*, cached on its spec if they depend on nothing else.
 

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 from attrs import define, field, frozen
 
-from ..api import CONTROLLER_KINDS, KINDS, ClusterObject, Strict, load_manifests
+from ..api import ADMISSION_KINDS, CONTROLLER_KINDS, KINDS, ClusterObject, Strict, load_manifests
 from ..cluster.uids import uid_taken
 from ..controllers import Workloads
 from ..controllers.intake import Intake
@@ -150,7 +150,8 @@ def _objects(file: str, manifests: Manifests, strict: Strict) -> Iterator[tuple[
         manifests.skipped[f"{manifest.get('apiVersion')}/{kind}" if kind in KINDS else kind] += 1
 
     source = standard_input() if file == STDIN else Path(file)
-    yield from load_manifests(source, on_unknown=skip, kinds=CONTROLLER_KINDS, strict=strict, required=True)
+    kinds = (*CONTROLLER_KINDS, *ADMISSION_KINDS)
+    yield from load_manifests(source, on_unknown=skip, kinds=kinds, strict=strict, required=True)
 
 
 def _check_names(located: Iterable[tuple[str, ClusterObject]], problems: Problems) -> None:

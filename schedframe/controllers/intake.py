@@ -8,12 +8,26 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from ..api import ClusterObject, DaemonSet, Node, PersistentVolume
+from ..api import (
+    ADMISSION_KINDS,
+    ClusterObject,
+    DaemonSet,
+    Node,
+    PersistentVolume,
+    PriorityClass,
+    StorageClass,
+)
 from ..errors import InputError
 from .admission import Admission
-from .switches import DAEMONS, chosen
+from .switches import DAEMONS, chosen, of_admission
 from .workloads import Expander, MadePods, Workloads
 
+ADMISSION_READS: Final = (
+    PriorityClass.KIND,
+    StorageClass.KIND,
+    *(cls.KIND for cls in ADMISSION_KINDS),
+)
+"""Kinds that decide what admission does."""
 MOST_SHOWN: Final = 5
 """Workloads that the note about made pods names."""
 
@@ -38,6 +52,8 @@ class Intake:
     expander: Expander
     admission: Admission
     without: frozenset[str] = field(factory=frozenset)
+    refusals: list[str] = field(factory=list, init=False)
+    """What a cluster would refuse that is there now, such as what a quota does not allow."""
 
     @classmethod
     def among(
@@ -46,12 +62,13 @@ class Intake:
         """Return an intake for a cluster of *objects*; O(objects)."""
         every = list(objects)
         off = chosen(without)
-        return cls(Expander.among(every, workloads), Admission.of(every), off)
+        admission = Admission.of(every, without=of_admission(off), keep_priorities=True)
+        return cls(Expander.among(every, workloads), admission, off)
 
     @staticmethod
     def kinds_for(values: Sequence[Any]) -> Collection[str]:
         """Return the kinds of a cluster that decide what becomes of *values*."""
-        kinds: dict[str, None] = dict.fromkeys(Admission.READS)
+        kinds: dict[str, None] = dict.fromkeys(ADMISSION_READS)
         if any(Expander.handles(value) or isinstance(value, Node) for value in values):
             kinds |= dict.fromkeys(Expander.READS)
         return kinds
@@ -67,9 +84,11 @@ class Intake:
         if is_served(obj):
             return obj
         try:
-            return self.admission.admit(obj)
+            admitted = self.admission.admit(obj)
         except InputError as error:
             raise error.in_location(f"{obj.KIND} {obj.name}") from None
+        self.refusals += admitted.notes
+        return admitted.object
 
     def daemon_pods(self, daemon_sets: Iterable[DaemonSet], nodes: Sequence[Node]) -> list[Any]:
         """Return the pods of *daemon_sets*, which are there, for *nodes*, which are added now."""
@@ -84,7 +103,8 @@ class Intake:
 
     def notes(self) -> list[str]:
         """Return what was done, one line for each kind of change."""
-        return [line for line in (made_note(self.expander.made),) if line]
+        made = made_note(self.expander.made)
+        return [*([made] if made else []), *self.admission.lines(), *self.refusals]
 
 
 def made_note(made: Iterable[MadePods]) -> str:

@@ -11,12 +11,15 @@ from attrs import define, field, frozen
 
 from .._brief import brief_of
 from .._checked import checked_except
+from ..api import ClusterObject, PersistentVolumeClaim
 from ..cluster import InMemoryCluster, NotFound, Subscription, WatchEvent
 from ..errors import InvariantError
+from .admission import Admission, AdmissionRefused
 from .ephemeral_claims import EphemeralClaims
+from .intake import ADMISSION_READS
 from .lookup import Controller, Put, Write
 from .resource_claims import ResourceClaims
-from .switches import chosen
+from .switches import chosen, of_admission
 from .volumes import BoundVolumes, ClaimBinder
 
 MOST_ROUNDS: Final = 1000
@@ -66,10 +69,13 @@ class ControllerManager:
     _is_gathering: bool = field(default=False, init=False)
     """Whether changes are only queued."""
     _served: Collection[tuple[str, str]] = field(default=(), init=False)
+    _off: frozenset[str] = field(init=False)
+    _refused: list[str] = field(factory=list, init=False)
+    """What admission refused of that which controllers made."""
     _subscription: Subscription = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        off = chosen(self.without)
+        self._off = off = chosen(self.without)
         every: tuple[Controller, ...] = (BoundVolumes(), ClaimBinder(), EphemeralClaims(), ResourceClaims())
         for controller in every:
             if controller.NAME not in off:
@@ -102,7 +108,8 @@ class ControllerManager:
 
     def notes(self) -> list[str]:
         """Return what was done so far, one line for each kind of change."""
-        return [line for controller in self._controllers.values() for line in controller.notes()]
+        done = [line for controller in self._controllers.values() for line in controller.notes()]
+        return [*done, *self._refused]
 
     # ---- following ---------------------------------------------------------------------------------------
 
@@ -141,12 +148,24 @@ class ControllerManager:
 
     def _write(self, write: Write) -> None:
         if isinstance(write, Put):
-            self.cluster.apply(write.obj)
+            self._put(write.obj)
             return
         try:
             self.cluster.delete(write.kind, write.key)
         except NotFound:
             return  # another write of this wave took it along
+
+    def _put(self, obj: ClusterObject) -> None:
+        """Store *obj*, as admission completes it if it is new; a new one that it refuses is left out."""
+        if not obj.uid and isinstance(obj, PersistentVolumeClaim):
+            classes = [each for kind in ADMISSION_READS for each in self.cluster.list(kind)]
+            admission = Admission.of(classes, without=of_admission(self._off))
+            try:
+                obj = admission.admit(obj).object
+            except AdmissionRefused as refusal:
+                self._refused.append(f"{obj.KIND} {obj.key} is refused: {refusal}")
+                return
+        self.cluster.apply(obj)
 
     def __repr__(self) -> str:
         return brief_of(self, cluster=self.cluster)

@@ -7,6 +7,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from ..errors import InputError
+from .admission import DEEDS, AdmissionPart
 
 ALL: Final = "all"
 
@@ -24,16 +25,19 @@ CONTROLLERS: Final[Mapping[str, str]] = {
 """Switch → what the part does."""
 
 
-ADMISSION: Final[Mapping[str, str]] = {}
-"""Switch → what the admission plugin does."""
-
-PARTS: Final[Mapping[str, str]] = {**CONTROLLERS, **ADMISSION}
+PARTS: Final[Mapping[str, str]] = {**CONTROLLERS, **{str(part): deed for part, deed in DEEDS.items()}}
+"""Switch → what the part does; those of admission have the names of the API server's plugins."""
 
 
 def names_of(texts: Iterable[str]) -> frozenset[str]:
     """Return the names in texts such as ``volumes,LimitRanger``. Raises :class:`InputError`."""
     names = [name for text in texts for name in text.split(",") if name]
     return chosen(ALL if ALL in names else names)
+
+
+def of_admission(without: Collection[str]) -> list[AdmissionPart]:
+    """Return the parts of admission among the names *without*."""
+    return [part for part in AdmissionPart if part in without]
 
 
 def chosen(without: Any, known: Collection[str] = PARTS) -> frozenset[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from ..api import CONTROLLER_KINDS, ClusterObject, Pod, Strict, from_manifest
+from ..api import ADMISSION_KINDS, CONTROLLER_KINDS, ClusterObject, Pod, Strict, from_manifest
 from ..errors import InputError
 
-_CONTROLLERS: Final = tuple(cls.KIND for cls in CONTROLLER_KINDS)
+_OTHER_KINDS: Final = (*CONTROLLER_KINDS, *ADMISSION_KINDS)
+_OTHERS: Final = frozenset(cls.KIND for cls in _OTHER_KINDS)
 
 
 def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = (), *, strict: Strict = True) -> Any:
@@ -18,8 +19,8 @@ def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = (), *, strict: St
     """
     if hasattr(obj, "KIND"):
         return obj
-    if isinstance(obj, Mapping) and obj.get("kind") in _CONTROLLERS:
-        kinds = (*kinds, *CONTROLLER_KINDS)
+    if isinstance(obj, Mapping) and obj.get("kind") in _OTHERS:
+        kinds = (*kinds, *_OTHER_KINDS)
     return from_manifest(obj, kinds=kinds, strict=strict)
 
 

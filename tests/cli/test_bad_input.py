@@ -164,7 +164,9 @@ def test_no_name_at_all(cli: Cli, write: Write) -> None:
 
 def test_a_priority_class_that_is_not_there(cli: Cli, write: Write) -> None:
     line = refused(cli, "schedule", write("pods.yaml", text(pod("web", priorityClassName="high"))))
-    assert line.startswith("pods.yaml:1: Pod web: spec.priorityClassName: there is no PriorityClass high; ")
+    assert line.startswith(
+        "pods.yaml:1: Pod web: spec.priorityClassName: Priority refuses it: there is no PriorityClass high; "
+    )
 
 
 def test_a_file_that_is_not_there_or_no_text(cli: Cli, write: Write, tmp_path: Path) -> None:
