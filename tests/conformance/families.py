@@ -37,6 +37,7 @@ FAMILIES: dict[str, str | None] = {
     "extenders": "extenders_case",
     "pod_groups": "pod_groups_case",
     "placements": "pod_groups_case",
+    "admission": "admission_case",
     "controllers": "controllers_case",
 }
 

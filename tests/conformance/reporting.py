@@ -6,7 +6,9 @@ has to tell travels in its ``user_properties``.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import cast
 
@@ -18,6 +20,7 @@ from .families import FAMILIES
 from .plan import Plan
 
 PROPERTY = "conformance"
+DIFFERING = "conformance-differing"
 _STATUS = {
     "waiting": ("waiting", "w", "WAITING"),
     "excluded": ("excluded", "e", "EXCLUDED"),
@@ -38,6 +41,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def properties(family: str, plan: Plan) -> tuple[str, list[object]]:
     """*plan* as an entry of ``user_properties``: plain values that cross from a worker to the report."""
     return PROPERTY, [family, plan.state, list(plan.reasons)]
+
+
+def differing(lines: Iterable[str]) -> tuple[str, list[str]]:
+    """The parts in which a case differs, by the first words of its *lines*, as an entry of ``user_properties``."""
+    return DIFFERING, sorted({re.split(r"[^\w ]", line, maxsplit=1)[0] for line in lines})
 
 
 def _planned(report: pytest.TestReport) -> tuple[str, str, list[str]] | None:
@@ -67,6 +75,7 @@ class _Tally:
     parts: Counter[str] = Factory(Counter)
     missing: Counter[str] = Factory(Counter)
     exclusions: Counter[str] = Factory(Counter)
+    differing: Counter[str] = Factory(Counter)
 
     def add(self, state: str, reasons: list[str], *, failed: bool) -> None:
         if failed:
@@ -90,7 +99,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in terminalreporter.stats.get(outcome, ()):
             planned = _planned(report) if isinstance(report, pytest.TestReport) else None
             if planned is not None:
-                tallies[planned[0]].add(planned[1], planned[2], failed=outcome == "failed")
+                tally = tallies[planned[0]]
+                tally.add(planned[1], planned[2], failed=outcome == "failed")
+                for name, value in report.user_properties:
+                    if name == DIFFERING:
+                        tally.differing.update(cast("list[str]", value))
     if not tallies:
         return
     terminalreporter.section("conformance")
@@ -112,7 +125,12 @@ def _lines(family: str, tally: _Tally) -> list[str]:
         (tally.excluded, "excluded by design"),
     ]
     lines = [f"{family}: " + ", ".join(f"{count} {what}" for count, what in counts if count)]
-    details = (("left out", tally.parts), ("waiting for", tally.missing), ("excluded", tally.exclusions))
+    details = (
+        ("differing", tally.differing),
+        ("left out", tally.parts),
+        ("waiting for", tally.missing),
+        ("excluded", tally.exclusions),
+    )
     for what, counter in details:
         if counter:
             lines.append(f"    {what}: " + "; ".join(f"{name} ({n})" for name, n in sorted(counter.items())))

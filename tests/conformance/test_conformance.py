@@ -6,7 +6,7 @@ import pytest
 
 from . import families
 from .corpus import Corpus
-from .reporting import properties
+from .reporting import differing, properties
 
 _SHOWN = 20
 
@@ -28,5 +28,6 @@ def test_case(family: str, index: int, corpus: Corpus, request: pytest.FixtureRe
     if plan.state == "compared":
         lines = families.compare(family, case)
         if lines:
+            request.node.user_properties.append(differing(lines))
             more = [f"… and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
             pytest.fail("\n".join([f"{family} {case['name']}", *lines[:_SHOWN], *more]), pytrace=False)
