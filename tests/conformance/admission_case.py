@@ -1,4 +1,4 @@
-"""One case of the admission family: what comes of a manifest that is created (``Admission`` in data/README.md).
+"""One case of the admission family: what comes of a new manifest (``Admission`` in data/README.md).
 
 Three parts are compared, each by itself, and a line begins with the name of its part: ``verdict`` (is the
 object taken), ``causes`` (the fields that a refusal names), ``spec`` (what is stored).

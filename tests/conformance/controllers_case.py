@@ -38,42 +38,41 @@ OTHERS: Final = ""
 
 
 def compare(case: Case) -> list[str]:
-    """The differences between ``case["expect"]`` and what a simulation has after all was added.
+    """The differences between ``case["expect"]`` and what a simulation has after all was added."""
+    with Simulation(case["cluster"]) as simulation:
+        simulation.add(*case["objects"])
+        return record_differences(case, record_of(simulation))
+
+
+def record_differences(case: Case, record: dict[str, Any]) -> list[str]:
+    """The differences between ``case["expect"]`` and *record*, which has the same form.
 
     Of several volumes that are equal for a claim, the controller takes any: the order of its index is random.
     """
-    with Simulation(case["cluster"]) as simulation:
-        simulation.add(*case["objects"])
-        equals = equal_volumes(case)
-        return list(
-            differences(
-                "", as_json(expected_of(case["expect"], equals)), as_json(record_of(simulation, equals))
-            )
-        )
+    equals = equal_volumes(case)
+    expected, actual = (as_json(comparable(each, equals)) for each in (case["expect"], record))
+    return list(differences("", expected, actual))
 
 
-def record_of(simulation: Simulation, equals: dict[tuple[str, str], str]) -> dict[str, Any]:
+def record_of(simulation: Simulation) -> dict[str, Any]:
     """What is there, in the form of the data."""
     pods: list[Pod] = simulation.cluster.list("Pod")
     claims: list[PersistentVolumeClaim] = simulation.cluster.list("PersistentVolumeClaim")
     return {
-        "pods": in_order([pod_record(pod) for pod in pods]),
-        "claims": in_order([as_equal(claim_record(claim, pods), equals) for claim in claims]),
+        "pods": [pod_record(pod) for pod in pods],
+        "claims": [claim_record(claim, pods) for claim in claims],
         "resource_claims": len(simulation.cluster.list("ResourceClaim")),
     }
 
 
-def expected_of(expect: dict[str, Any], equals: dict[tuple[str, str], str]) -> dict[str, Any]:
-    """The expectation with the hashes left out that no other implementation can have."""
+def comparable(record: dict[str, Any], equals: dict[tuple[str, str], str]) -> dict[str, Any]:
+    """*record* without its order, and without the hashes that no other implementation can have."""
     pods = [
         {**pod, "generate_name": prefix(pod["generate_name"], pod["owner"], pod["labels"])}
-        for pod in expect["pods"]
+        for pod in record["pods"]
     ]
-    return {
-        **expect,
-        "pods": in_order(pods),
-        "claims": in_order([as_equal(claim, equals) for claim in expect["claims"]]),
-    }
+    claims = [as_equal(claim, equals) for claim in record["claims"]]
+    return {**record, "pods": in_order(pods), "claims": in_order(claims)}
 
 
 def equal_volumes(case: Case) -> dict[tuple[str, str], str]:
@@ -125,7 +124,7 @@ def pod_record(pod: Pod) -> dict[str, Any]:
                 expression["values"] = [ANY]
     return {
         "name": pod.name if owner == "StatefulSet" else None,
-        "generate_name": prefix(metadata.get("generateName"), owner, labels),
+        "generate_name": metadata.get("generateName"),
         "labels": labels,
         "owner": owner,
         "spec": compared,
