@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from ..api import (
     BINARY_SI,
     LABEL_HOSTNAME,
+    Container,
+    ContainerPort,
     Node,
     NodeSpec,
     NodeStatus,
@@ -67,7 +69,7 @@ def pods(
         PodSpec,
         containers=st.lists(
             st.sampled_from(vocabulary.containers(tuple(resources))), min_size=1, max_size=2
-        ).map(tuple),
+        ).map(_side_by_side),
         init_containers=st.sampled_from(vocabulary.SIDECARS),
         node_selector=st.sampled_from(vocabulary.NODE_SELECTORS),
         affinity=st.sampled_from(vocabulary.AFFINITIES),
@@ -121,6 +123,17 @@ def nodes(
     )
     status = st.builds(NodeStatus, allocatable=amounts, images=st.sampled_from(vocabulary.IMAGES_PRESENT))
     return st.builds(Node, metadata, spec, status)
+
+
+def _side_by_side(containers: Sequence[Container]) -> tuple[Container, ...]:
+    """Return the containers with a name each, and without ports of the node that an earlier one takes."""
+    taken: set[ContainerPort] = set()
+    made = []
+    for index, each in enumerate(containers):
+        ports = tuple(port for port in each.ports if port not in taken)
+        taken.update(ports)
+        made.append(evolve(each, name=f"{each.name}{index or ''}", ports=ports))
+    return tuple(made)
 
 
 def _labels_of(usual: Words, given: Words) -> Strategy[dict[str, str]]:

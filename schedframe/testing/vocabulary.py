@@ -129,7 +129,7 @@ _PORTS: Final[tuple[tuple[ContainerPort, ...], ...]] = (
 
 
 def containers(resources: Sequence[str]) -> tuple[Container, ...]:
-    """Containers that ask for little or much, some of them for *resources* too."""
+    """Containers that ask for little or much, some of them for *resources* too, which they limit as well."""
     amounts: list[dict[str, Quantity]] = [
         {},
         {"cpu": Quantity.of_milli(250)},
@@ -142,7 +142,10 @@ def containers(resources: Sequence[str]) -> tuple[Container, ...]:
         Container(
             "c",
             IMAGES[i % 3] if i % 3 < len(IMAGES) else "",
-            resources=ResourceRequirements(requests=requests),
+            resources=ResourceRequirements(
+                requests=requests,
+                limits={name: amount for name, amount in requests.items() if name in resources},
+            ),
             ports=ports,
         )
         for i, (requests, ports) in enumerate(shapes)

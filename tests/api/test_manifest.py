@@ -291,7 +291,8 @@ class TestSharing:
 
     def test_equal_values_of_other_types_are_told_apart(self) -> None:
         def toleration(seconds: Any) -> Pod:
-            return self.read(containers=[], tolerations=[{"key": "a", "tolerationSeconds": seconds}])
+            made = {"key": "a", "effect": "NoExecute", "tolerationSeconds": seconds}
+            return self.read(containers=[], tolerations=[made])
 
         assert toleration(1).spec.tolerations[0].toleration_seconds == 1
         for seconds in (True, 1.0, "1"):

@@ -95,7 +95,16 @@ def _with_extras(rng: Random, manifest: dict[str, Any]) -> dict[str, Any]:
         _add_some(rng, spec, POD_EXTRAS)
         for container in spec.get("containers") or []:
             _add_some(rng, container, CONTAINER_EXTRAS)
+            if container.get("volumeMounts") == CONTAINER_EXTRAS["volumeMounts"]:
+                _add_volume(spec)
     return made
+
+
+def _add_volume(spec: dict[str, Any]) -> None:
+    """Add the volume that a container mounts, unless the pod has one of that name."""
+    volumes = spec.setdefault("volumes", [])
+    if all(volume["name"] != "data" for volume in volumes):
+        volumes.append({"name": "data", "emptyDir": {}})
 
 
 def _add_some(rng: Random, to: dict[str, Any], extras: dict[str, Any]) -> None:
@@ -240,8 +249,8 @@ def test_each_missing_field_is_refused_at_its_object() -> None:
             site.parent[site.key] = [] if site.code[0] == "[" else None
         with pytest.raises(InputError) as caught:
             list(load_manifests(json.dumps(manifest), required=True))
-        assert all(error.problem == "is missing or empty" for error in caught.value.errors)
-        assert {error.path.rpartition(".")[2] for error in caught.value.errors} == {site.key}
+        missing = [error for error in caught.value.errors if error.problem == "is missing or empty"]
+        assert {error.path.rpartition(".")[2] for error in missing} == {site.key}
         assert caught.value.fix
         refused.add(site.field)
     assert len(refused) > 12

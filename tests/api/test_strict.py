@@ -88,8 +88,9 @@ def test_not_strict_takes_them() -> None:
     [
         pod(containers=[{"name": "c", "livenessProbe": {"httpGet": {"port": "http"}}}]),
         pod({"generateName": "web-", "managedFields": [{"fieldsV1": {"f:spec": {"f:x": {}}}}]}),
-        pod(terminationGracePeriodSeconds=None, tolerations=[{"operator": "", "effect": ""}], overhead={}),
-        requests(**{"hugepages-2Mi": "1", "example.com/gpu": "1", "ephemeral-storage": "1Gi"}),
+        pod(terminationGracePeriodSeconds=None, overhead={}),
+        pod(tolerations=[{"key": "a", "operator": "", "effect": ""}]),
+        requests(**{"hugepages-2Mi": "2Mi", "example.com/gpu": "1", "ephemeral-storage": "1Gi"}),
         {"kind": "Node", "status": {"capacity": {"attachable-volumes-csi": "25", "slots": "3"}}},
         {"kind": "Pod", "spec": {"containers": ({"name": "c", "args": ("a", "b")},)}},
     ],

@@ -53,7 +53,9 @@ def test_extended_resources_are_part_of_utilisation(cli: Cli, write: Write) -> N
     gpu_node = node("a")
     gpu_node["status"]["allocatable"]["example.com/gpu"] = "4"
     job = pod("job")
-    job["spec"]["containers"][0]["resources"]["requests"]["example.com/gpu"] = "3"
+    resources = job["spec"]["containers"][0]["resources"]
+    resources["requests"]["example.com/gpu"] = "3"
+    resources["limits"] = {"example.com/gpu": "3"}
     result = cli("schedule", write("cluster.yaml", text(gpu_node, job)))
     assert ["example.com/gpu", "3", "4", "75.0", "%"] in [line.split() for line in result.out.splitlines()]
 

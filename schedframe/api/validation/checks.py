@@ -7,7 +7,7 @@ right everywhere. O(size of the manifest).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from ...errors import InputError
@@ -15,8 +15,10 @@ from ..codec import Codec, at_key, decode_bool, decode_integer, decode_text, des
 from ..metadata import ClusterObject
 from ..times import parse_time
 from . import rules
+from .pod_fields import NAMES
 from .published import OBJECT_META, published_name, published_types
-from .whole import CHECKS, WholeCheck
+from .whole import ADMITTED_CHECKS, CHECKS, CHECKS_AFTER, REQUIRED_CHECKS, CheckAfter, WholeCheck
+from .whole.resources import check_requested
 
 Errors = list[InputError] | None
 Check = Callable[[Any], Errors]
@@ -30,18 +32,33 @@ class _Member(NamedTuple):
     otherwise: Check
 
 
+class _Mode(NamedTuple):
+    """What is checked besides types: missing fields, rules over several fields, what admission could mend."""
+
+    required: bool
+    whole: bool
+    admitted: bool
+
+
 def problems_of(
-    manifest: Mapping[str, Any], cls: type[ClusterObject], *, required: bool = False
+    manifest: Mapping[str, Any],
+    cls: type[ClusterObject],
+    *,
+    required: bool = False,
+    admitted: bool = False,
 ) -> list[InputError]:
     """Return what the API server would refuse in the manifest of a *cls*, in the order of the manifest.
 
     Fields that are missing count if *required*. Of a kind that Kubernetes does not publish, only the metadata
-    is checked.
+    is checked. Objects that a cluster has written have been accepted by it: rules over several fields, which
+    may be newer than the object, are not for them. *admitted*: the object has passed admission, so that what
+    a LimitRange could have added is missing for good.
     """
     version = manifest.get("apiVersion")
     name = published_name(cls, version if isinstance(version, str) else "")
-    found = _root(name, required)(manifest) or []
     metadata = manifest.get("metadata")
+    mode = _Mode(required, whole=not _is_dumped(metadata), admitted=admitted)
+    found = _root(name, mode)(manifest) or []
     if isinstance(metadata, Mapping) or metadata is None:
         found += [
             error.at("metadata")
@@ -51,6 +68,11 @@ def problems_of(
     return found
 
 
+def _is_dumped(metadata: Any) -> bool:
+    """Return whether a cluster has written an object with that metadata."""
+    return isinstance(metadata, Mapping) and bool(metadata.get("uid") and metadata.get("resourceVersion"))
+
+
 def _is_misspelt(key: str, found: Iterable[InputError]) -> bool:
     """Return whether a field is missing because its name is misspelt, which is among the errors *found*."""
     meant = rules.did_you_mean(key)
@@ -58,10 +80,10 @@ def _is_misspelt(key: str, found: Iterable[InputError]) -> bool:
 
 
 @cache
-def _root(name: str, required: bool) -> Check:
+def _root(name: str, mode: _Mode) -> Check:
     if name in published_types():
-        return _struct(name, required)
-    return _struct_check({"metadata": _member(OBJECT_META, "", required)}, is_open=True)
+        return _struct(name, mode)
+    return _struct_check({"metadata": _member(OBJECT_META, "", mode)}, is_open=True)
 
 
 def _name_problems(metadata: Mapping[str, Any], cls: type[ClusterObject], required: bool) -> list[InputError]:
@@ -81,25 +103,51 @@ def _name_problems(metadata: Mapping[str, Any], cls: type[ClusterObject], requir
 
 
 @cache
-def _struct(name: str, required: bool) -> Check:
+def _struct(name: str, mode: _Mode) -> Check:
     """Return the check of a type with fixed fields."""
     fields = published_types()[name]
-    members = {key: _member(code, f"{name}.{key}", required) for key, code in fields.items()}
+    members = {key: _member(code, f"{name}.{key}", mode) for key, code in fields.items()}
     check, keys = _struct_check(members), rules.REQUIRED.get(name, ())
-    if required and keys:
+    if mode.required and keys:
         check = _with_required(check, keys)
-    whole = CHECKS.get(name)
-    return check if whole is None else _with_whole(check, whole)
+    if not mode.whole:
+        return check
+    registries = ((CHECKS, True), (REQUIRED_CHECKS, mode.required), (ADMITTED_CHECKS, mode.admitted))
+    for registry, is_made in registries:
+        if is_made and name in registry:
+            check = _with_whole(check, registry[name])
+    return _with_after(check, CHECKS_AFTER[name]) if name in CHECKS_AFTER else check
 
 
 def _with_whole(check: Check, whole: WholeCheck) -> Check:
     def check_all(value: Any) -> Errors:
         found = check(value)
-        return [*(found or ()), *over_fields] if (over_fields := list(whole(value))) else found
+        over_fields = whole(value)
+        if not over_fields or (found and _is_undecoded(found)):
+            return found
+        return [*(found or ()), *over_fields]
 
     return check_all
 
 
+def _is_undecoded(found: Iterable[InputError]) -> bool:
+    """Return whether there is an unknown field among *found*: the API server validates no such object.
+
+    What is wrong over several fields follows most often from the one that is misspelt.
+    """
+    return any(error.problem == _UNKNOWN for error in found)
+
+
+def _with_after(check: Check, after: CheckAfter) -> Check:
+    def check_all(value: Any) -> Errors:
+        found = check(value) or []
+        over_parts = after(value, found)
+        return [*found, *over_parts] if over_parts and not _is_undecoded(found) else found
+
+    return check_all
+
+
+_UNKNOWN: Final = "Kubernetes has no such field here"
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [])
 
 
@@ -144,7 +192,7 @@ def _below(member: _Member, entry: Any) -> Errors:
 def _unknown(key: Any, members: Mapping[str, Any]) -> InputError:
     similar = rules.meant(key, tuple(members)) if isinstance(key, str) else ""
     fix = similar or "remove it, or move it to where it belongs"
-    return at_key(InputError("", "Kubernetes has no such field here", fix), key)
+    return at_key(InputError("", _UNKNOWN, fix), key)
 
 
 _SCALARS: Final[Mapping[str, tuple[type, Callable[[Any], Any]]]] = {
@@ -157,15 +205,15 @@ _decode_list: Final = list_of(Codec(None, lambda value: value, None)).decode
 _decode_map: Final = map_of(Codec(None, lambda value: value, None)).decode
 
 
-def _member(code: str, field: str, required: bool) -> _Member:
+def _member(code: str, field: str, mode: _Mode) -> _Member:
     """Return the check of a value with that code; *field* is ``type.field``, by which rules are found."""
     if code == "a":
         return _Member(None, None, _anything)
     if code[0] == "[":
-        items = _items(_member(code[1:], field, required))
+        items = _items(_member(code[1:], field, mode))
         return _Member(list, items, partial(_converted, _decode_list, items))
     if code[0] == "{":
-        entries = _entries(_member(code[1:], "", required), _entries_check(field))
+        entries = _entries(_member(code[1:], "", mode), _entries_check(field))
         return _Member(dict, entries, partial(_converted, _decode_map, entries))
     if code in _SCALARS:
         expected, decode = _SCALARS[code]
@@ -173,12 +221,12 @@ def _member(code: str, field: str, required: bool) -> _Member:
         return _Member(expected, inner, partial(_converted, decode, inner))
     # A type that holds itself: its check is made once it is complete.
     is_own = field.rpartition(".")[0] == code
-    struct = partial(_check_later, code, required) if is_own else _struct(code, required)
+    struct = partial(_check_later, code, mode) if is_own else _struct(code, mode)
     return _Member(dict, struct, partial(_as_object, struct))
 
 
-def _check_later(name: str, required: bool, value: Any) -> Errors:
-    return _struct(name, required)(value)
+def _check_later(name: str, mode: _Mode, value: Any) -> Errors:
+    return _struct(name, mode)(value)
 
 
 def _rule(field: str) -> Check | None:
@@ -187,11 +235,22 @@ def _rule(field: str) -> Check | None:
         return lambda value: _one(rules.check_value(value, values))
     if limits is not None:
         return lambda value: _one(rules.check_range(value, limits))
+    if field in NAMES:
+        return _name_check(*NAMES[field])
     if field in rules.LABEL_KEYS:
         return lambda value: _one(rules.check_label_key(value))
     if field in rules.LABEL_VALUES:
         return lambda value: _one(rules.check_label_value(value))
     return None
+
+
+@cache
+def _name_check(is_label: bool, may_be_empty: bool) -> Check:
+    @lru_cache(maxsize=4096)
+    def check(name: str) -> Errors:
+        return None if may_be_empty and not name else _one(rules.check_name(name, label=is_label))
+
+    return check
 
 
 def _one(error: InputError | None) -> Errors:
@@ -201,7 +260,7 @@ def _one(error: InputError | None) -> Errors:
 def _entries_check(field: str) -> Callable[[Mapping[str, Any]], list[InputError]] | None:
     """Return the check of keys and values of a mapping, ``None`` if any will do."""
     if field in rules.REQUESTS:
-        return rules.check_requested
+        return check_requested
     if field in rules.LABELS:
         return rules.check_labels
     if field == rules.ANNOTATIONS:

@@ -6,7 +6,7 @@ Keys are ``type.field``. An empty text counts as absent where the API server fil
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from ..._wording import described
 from ...errors import InputError
 from ..codec import at_key
 from ..requirements import label_key_problem, label_value_problem
+from .pod_fields import POD_RANGES, POD_REQUIRED, POD_VALUES
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _POLICIES: Final = ("Honor", "Ignore")
@@ -30,8 +31,7 @@ _COUNT: Final = (1, 2**31 - 1)
 _AMOUNT: Final = (0, 2**31 - 1)
 
 VALUES: Final[Mapping[str, tuple[str, ...]]] = {
-    "core.v1.Container.restartPolicy": ("", *_RESTART),
-    "core.v1.ContainerPort.protocol": ("", "TCP", "UDP", "SCTP"),
+    **POD_VALUES,
     "core.v1.NodeCondition.status": _STATUSES,
     "core.v1.NodeSelectorRequirement.operator": (*_SELECTOR_OPERATORS, "Gt", "Lt"),
     "core.v1.PersistentVolumeClaimSpec.accessModes": _ACCESS_MODES,
@@ -41,12 +41,9 @@ VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "core.v1.PersistentVolumeSpec.volumeMode": ("", *_VOLUME_MODES),
     "core.v1.PersistentVolumeStatus.phase": ("", "Pending", "Available", "Bound", "Released", "Failed"),
     "core.v1.PodCondition.status": _STATUSES,
-    "core.v1.PodSpec.preemptionPolicy": ("", *_PREEMPTION),
-    "core.v1.PodSpec.restartPolicy": ("", *_RESTART),
     "core.v1.PodStatus.phase": ("", "Pending", "Running", "Succeeded", "Failed", "Unknown"),
     "core.v1.Taint.effect": _EFFECTS,
     "core.v1.Toleration.effect": ("", *_EFFECTS),
-    "core.v1.Toleration.operator": ("", "Exists", "Equal", "Lt", "Gt"),
     "core.v1.TopologySpreadConstraint.nodeAffinityPolicy": _POLICIES,
     "core.v1.TopologySpreadConstraint.nodeTaintsPolicy": _POLICIES,
     "core.v1.TopologySpreadConstraint.whenUnsatisfiable": ("DoNotSchedule", "ScheduleAnyway"),
@@ -66,22 +63,18 @@ VALUES: Final[Mapping[str, tuple[str, ...]]] = {
 """Field → its values, or those of its items. With an empty text: absence is the same."""
 
 RANGES: Final[Mapping[str, tuple[int, int]]] = {
+    **POD_RANGES,
     "apps.v1.DeploymentSpec.replicas": _AMOUNT,
     "apps.v1.ReplicaSetSpec.replicas": _AMOUNT,
     "apps.v1.StatefulSetSpec.replicas": _AMOUNT,
     "batch.v1.JobSpec.completions": _AMOUNT,
     "batch.v1.JobSpec.parallelism": _AMOUNT,
     "core.v1.ReplicationControllerSpec.replicas": _AMOUNT,
-    "core.v1.ContainerPort.containerPort": _PORT,
-    "core.v1.ContainerPort.hostPort": _PORT,
-    "core.v1.PreferredSchedulingTerm.weight": _WEIGHT,
-    "core.v1.TopologySpreadConstraint.maxSkew": _COUNT,
-    "core.v1.TopologySpreadConstraint.minDomains": _COUNT,
-    "core.v1.WeightedPodAffinityTerm.weight": _WEIGHT,
 }
 """Field → lowest and highest value."""
 
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
+    **POD_REQUIRED,
     "apps.v1.DaemonSet": ("spec",),
     "apps.v1.DaemonSetSpec": ("selector", "template"),
     "apps.v1.Deployment": ("spec",),
@@ -90,27 +83,11 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "batch.v1.CronJobSpec": ("schedule", "jobTemplate"),
     "batch.v1.Job": ("spec",),
     "batch.v1.JobSpec": ("template",),
-    "core.v1.Container": ("name",),
-    "core.v1.ContainerPort": ("containerPort",),
-    "core.v1.EnvVar": ("name",),
-    "core.v1.NodeSelector": ("nodeSelectorTerms",),
-    "core.v1.NodeSelectorRequirement": ("key", "operator"),
     "core.v1.PersistentVolume": ("spec",),
     "core.v1.PersistentVolumeClaim": ("spec",),
     "core.v1.PersistentVolumeClaimSpec": ("accessModes", "resources"),
-    "core.v1.PersistentVolumeClaimVolumeSource": ("claimName",),
     "core.v1.PersistentVolumeSpec": ("accessModes", "capacity"),
-    "core.v1.Pod": ("spec",),
-    "core.v1.PodAffinityTerm": ("topologyKey",),
-    "core.v1.PodResourceClaim": ("name",),
-    "core.v1.PodSchedulingGate": ("name",),
-    "core.v1.PodSpec": ("containers",),
-    "core.v1.PreferredSchedulingTerm": ("weight", "preference"),
     "core.v1.Taint": ("key", "effect"),
-    "core.v1.TopologySpreadConstraint": ("maxSkew", "topologyKey", "whenUnsatisfiable"),
-    "core.v1.Volume": ("name",),
-    "core.v1.VolumeMount": ("name", "mountPath"),
-    "core.v1.WeightedPodAffinityTerm": ("weight", "podAffinityTerm"),
     "meta.v1.LabelSelectorRequirement": ("key", "operator"),
     "meta.v1.OwnerReference": ("kind", "name"),
     "resource.v1.Device": ("name",),
@@ -140,8 +117,10 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Type → fields that must be there and not be empty. Images are left out: a dry run needs none."""
 
-_CONTAINER_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
-_NODE_RESOURCES: Final = (*_CONTAINER_RESOURCES, "pods", "storage")
+_NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
+CONTAINER_RESOURCES: Final = frozenset(_NATIVE)
+"""Resources without a domain that containers ask for, besides huge pages."""
+_NODE_RESOURCES: Final = (*_NATIVE, "pods", "storage")
 _RESOURCE_PREFIXES: Final = ("hugepages-", "attachable-volumes-")
 
 REQUESTS: Final = frozenset(
@@ -171,14 +150,11 @@ LABEL_KEYS: Final = frozenset(
         "core.v1.PodAffinityTerm.topologyKey",
         "core.v1.Taint.key",
         "core.v1.Toleration.key",
-        "core.v1.TopologySpreadConstraint.topologyKey",
         "meta.v1.LabelSelectorRequirement.key",
     }
 )
 """Fields that are label keys. A field that may be empty is not checked for that."""
-LABEL_VALUES: Final = frozenset(
-    {"core.v1.Taint.value", "core.v1.Toleration.value", "meta.v1.LabelSelectorRequirement.values"}
-)
+LABEL_VALUES: Final = frozenset({"core.v1.Taint.value", "meta.v1.LabelSelectorRequirement.values"})
 """Fields that are label values, or lists of them."""
 ANNOTATIONS: Final = "meta.v1.ObjectMeta.annotations"
 """The field whose keys are label keys in any case, and whose values are any text."""
@@ -204,7 +180,7 @@ _MAX_LABEL: Final = 63
 _MAX_SUBDOMAIN: Final = 253
 
 
-def meant(word: str, known: tuple[str, ...]) -> str:
+def meant(word: str, known: Iterable[str]) -> str:
     """Return the question after a similar word of *known*; empty if none is similar."""
     folded = {each.lower(): each for each in known}
     close = get_close_matches(word.lower(), folded, n=1)
@@ -242,23 +218,11 @@ def check_range(value: int, limits: tuple[int, int]) -> InputError | None:
     return InputError("", f"{shown(value)} is out of range", f"write a number {bounds}")
 
 
-def check_requested(amounts: Mapping[str, Any]) -> list[InputError]:
-    """Return errors for resources that no container can ask for: without domain and not native."""
-    return [
-        _unknown_resource(name, _CONTAINER_RESOURCES)
-        for name in amounts
-        if isinstance(name, str)
-        and name not in _CONTAINER_RESOURCES
-        and "/" not in name
-        and not name.startswith("hugepages-")
-    ]
-
-
 def check_labels(labels: Mapping[str, Any]) -> list[InputError]:
     """Return errors for keys and values that no label has. Values of other types are left out."""
     found = []
     for key, value in labels.items():
-        error = check_label_key(key) if isinstance(key, str) else None
+        error = check_label_key(key, may_be_empty=False) if isinstance(key, str) else None
         if error is None and isinstance(value, str):
             error = check_label_value(value)
         if error is not None:
@@ -272,9 +236,9 @@ def check_annotations(annotations: Mapping[str, Any]) -> list[InputError]:
     return [at_key(error, key) for key, error in checked if error is not None]
 
 
-def check_label_key(key: str) -> InputError | None:
-    """Return the error if *key* is no label key; an empty one counts as absent."""
-    if not key or not label_key_problem(key):
+def check_label_key(key: str, *, may_be_empty: bool = True) -> InputError | None:
+    """Return the error if *key* is no label key; an empty one counts as absent, unless it is a key."""
+    if (not key and may_be_empty) or not label_key_problem(key):
         return None
     return InputError("", f"{described(key)} is no key of a label", _LABEL_KEY_FIX)
 
@@ -305,7 +269,7 @@ def check_capacity(amounts: Mapping[str, Any]) -> list[InputError]:
         if _is_negative(amount)
     ]
     return found + [
-        _unknown_resource(name, _NODE_RESOURCES)
+        at_key(unknown_resource(name, _NODE_RESOURCES), name)
         for name in amounts
         if isinstance(name, str)
         and name not in _NODE_RESOURCES
@@ -315,9 +279,10 @@ def check_capacity(amounts: Mapping[str, Any]) -> list[InputError]:
     ]
 
 
-def _unknown_resource(name: str, known: tuple[str, ...]) -> InputError:
+def unknown_resource(name: str, known: Iterable[str]) -> InputError:
+    """Return the error for a resource without domain that is not *known*."""
     fix = meant(name, known) or f"resources of your own have a domain, such as example.com/{name}"
-    return at_key(InputError("", f"Kubernetes has no resource {name}", fix), name)
+    return InputError("", f"Kubernetes has no resource {name}", fix)
 
 
 def check_name(name: str, *, label: bool) -> InputError | None:
