@@ -17,6 +17,7 @@ from .groups import PodGroup, Workload
 from .metadata import ClusterObject
 from .node import Node
 from .pod import Pod
+from .policies import ADMISSION_KINDS
 from .storage import (
     CSIDriver,
     CSINode,
@@ -214,7 +215,8 @@ def _never_served(version: str, kind: str, kinds: Iterable[type[ClusterObject]])
     """Return the error for a kind that no API server has in *version*, whose group is one of its own."""
     if kind.endswith("List"):
         return InputError("kind", f"{kind} is a list of objects", "pass its items, one at a time")
-    read = [cls.API_VERSION for cls in (*kinds, *KINDS.values(), *CONTROLLER_KINDS) if kind == cls.KIND]
+    classes = (*kinds, *KINDS.values(), *CONTROLLER_KINDS, *ADMISSION_KINDS)
+    read = [cls.API_VERSION for cls in classes if kind == cls.KIND]
     return served.mistake(version, kind, read)
 
 
@@ -229,6 +231,8 @@ def _unversioned(kind: str) -> InputError:
 def _not_read(named: str, kind: str) -> UnknownKindError:
     if any(kind == cls.KIND for cls in CONTROLLER_KINDS):
         fix = "pass kinds=CONTROLLER_KINDS of schedframe.api; a Simulation makes its pods"
+    elif any(kind == cls.KIND for cls in ADMISSION_KINDS):
+        fix = "pass kinds=ADMISSION_KINDS of schedframe.api; a Simulation admits pods by it"
     else:
         fix = f"it reads {', '.join(KINDS)}"
     return UnknownKindError("kind", f"{named} is not a kind that scheduling reads", fix)

@@ -22,7 +22,7 @@ class AdmissionPart(StrEnum):
 
 
 DEEDS: Final[Mapping[AdmissionPart, str]] = {
-    AdmissionPart.DEFAULTS: "makes requests of limits, host ports on the host network, selectors of label keys",
+    AdmissionPart.DEFAULTS: "makes requests of limits, host ports, and selectors of label keys",
     AdmissionPart.LIMIT_RANGER: "gives containers default requests and limits, and checks the bounds",
     AdmissionPart.PRIORITY: "gives pods and pod groups the priority of their class, or of the default class",
     AdmissionPart.DEFAULT_TOLERATION_SECONDS: "lets pods stay on failed nodes for 300 s",
