@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from ..api import KINDS, ClusterObject
+from ..api import ADMISSION_KINDS, KINDS, ClusterObject
 from ..errors import InputError
 from .terminal import note
 
@@ -29,20 +29,24 @@ class LiveSource:
     context: str | None = None
 
     def read(self, command: str) -> list[ClusterObject]:
-        """Return all objects that scheduling reads, for *command*. Raises :class:`ClusterError`."""
+        """Return all objects that scheduling and admission read, for *command*.
+
+        Raises :class:`ClusterError`.
+        """
         check_extra(command)
         from ..cluster.kubernetes import KubernetesCluster
 
-        with KubernetesCluster.from_kubeconfig(self.kubeconfig or None, context=self.context) as cluster:
+        files = self.kubeconfig or None
+        with KubernetesCluster.from_kubeconfig(files, context=self.context, kinds=ADMISSION_KINDS) as cluster:
             return objects_of(cluster)
 
 
 def objects_of(cluster: KubernetesCluster) -> list[ClusterObject]:
-    """Return all objects that scheduling reads; a note names kinds that cannot be listed."""
+    """Return all objects that scheduling and admission read; a note names kinds that cannot be listed."""
     from ..cluster.kubernetes import ApiError
 
     objects: list[ClusterObject] = []
-    for kind in KINDS:
+    for kind in (*KINDS, *(cls.KIND for cls in ADMISSION_KINDS)):
         try:
             objects += cluster.list(kind)
         except ApiError as error:

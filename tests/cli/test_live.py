@@ -85,6 +85,29 @@ def test_a_dry_run_places_what_a_file_has(
     assert state(server) == before
 
 
+def test_a_dry_run_admits_what_a_file_has_by_the_classes_and_limits_of_the_cluster(
+    server: ApiServer, kubeconfig: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.create(
+        {
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": {"name": "kata"},
+            "handler": "kata",
+            "overhead": {"podFixed": {"cpu": "1"}},
+        }
+    )
+    limits = {"limits": [{"type": "Container", "defaultRequest": {"cpu": "2"}}]}
+    metadata = {"name": "limits", "namespace": "default"}
+    server.create({"apiVersion": "v1", "kind": "LimitRange", "metadata": metadata, "spec": limits})
+    unnamed = pod("unnamed", "1")
+    del unnamed["spec"]["containers"][0]["resources"]
+    file = written(tmp_path, pod("heavy", "500m", runtimeClassName="kata"), unnamed)
+    assert run(["schedule", "--kubeconfig", kubeconfig, "--dry-run", file, "-o", "json"]) == 1
+    placed = {each["name"]: each["node"] for each in json.loads(capsys.readouterr().out)["pods"]}
+    assert placed == {"waits": None, "heavy": None, "unnamed": None}
+
+
 def test_a_dry_run_must_be_meant(kubeconfig: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["schedule", "--kubeconfig", kubeconfig]) == 2
     assert "--dry-run" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The kinds that the server serves, and where: those that scheduling reads, leases and events."""
+"""The kinds that the server serves, and where: those that scheduling and admission read, leases and events."""
 
 from __future__ import annotations
 
@@ -51,8 +51,11 @@ BUILT_IN: Final = (
     ServedKind("v1", "replicationcontrollers", "ReplicationController", has_status=True),
     ServedKind("v1", "persistentvolumes", "PersistentVolume", _CLUSTER_WIDE, has_status=True),
     ServedKind("v1", "persistentvolumeclaims", "PersistentVolumeClaim", has_status=True),
+    ServedKind("v1", "limitranges", "LimitRange"),
+    ServedKind("v1", "resourcequotas", "ResourceQuota", has_status=True),
     ServedKind("apps/v1", "replicasets", "ReplicaSet", has_status=True),
     ServedKind("apps/v1", "statefulsets", "StatefulSet", has_status=True),
+    ServedKind("node.k8s.io/v1", "runtimeclasses", "RuntimeClass", _CLUSTER_WIDE),
     ServedKind("policy/v1", "poddisruptionbudgets", "PodDisruptionBudget", has_status=True),
     ServedKind("scheduling.k8s.io/v1", "priorityclasses", "PriorityClass", _CLUSTER_WIDE),
     ServedKind("storage.k8s.io/v1", "storageclasses", "StorageClass", _CLUSTER_WIDE),
