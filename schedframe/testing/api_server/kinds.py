@@ -1,4 +1,4 @@
-"""The kinds that the server serves, and where: those that scheduling and admission read, leases and events."""
+"""The kinds that the server serves, and where: those that schedframe reads, leases and events."""
 
 from __future__ import annotations
 
