@@ -17,6 +17,14 @@ from .validation.published import OBJECT_META, published_types
 _MODEL: Final = re.compile(r"^(?:[A-Z][A-Za-z]*?)?V\d+(?:(?:alpha|beta)\d+)?(?=[A-Z])")
 """What stands before the kind in the name of a model's class: ``V1``, ``CoreV1``, ``V1beta1``."""
 _LIST: Final = "List"
+_SNAKE: Final = re.compile(r"(?<=[a-z0-9])_([a-z0-9])")
+REQUEST: Final = "resource.v1.DeviceRequest"
+EXACT: Final = "resource.v1.ExactDeviceRequest"
+_OLDER: Final[Mapping[str, Mapping[str, str]]] = {
+    REQUEST: {},
+    "resource.v1.Device": {"basic": "resource.v1.Device"},
+}
+"""Type → fields of older versions. A request had all those of an exact one."""
 
 
 @runtime_checkable
@@ -69,16 +77,27 @@ def _value(value: Any, code: str) -> Any:
         return value
     if code.startswith("{"):
         return {key: _value(each, code[1:]) for key, each in value.items()}
-    fields = published_types().get(code)
+    fields = _fields_of(code)
     return dict(value) if fields is None else _fields(value, fields)
 
 
+@cache
+def _fields_of(name: str) -> Mapping[str, str] | None:
+    """Return the fields of a published type, with those of its older versions; ``None`` if it has none."""
+    types = published_types()
+    fields = types.get(name)
+    if fields is None or name not in _OLDER:
+        return fields
+    return {**_OLDER[name], **(types[EXACT] if name == REQUEST else {}), **fields}
+
+
 def _fields(data: Mapping[Any, Any], fields: Mapping[str, str]) -> dict[str, Any]:
-    """Return *data* with the names of *fields*, without nulls."""
+    """Return *data* with the names of *fields*, without nulls. Unknown names come in camel case, too."""
     names = {name.lower(): name for name in fields}
     made = {}
     for key, value in data.items():
         if value is not None:
-            name = names.get(str(key).replace("_", "").lower(), key)
+            text = str(key)
+            name = names.get(text.replace("_", "").lower()) or _SNAKE.sub(lambda m: m[1].upper(), text)
             made[name] = _value(value, fields.get(name, "a"))
     return made

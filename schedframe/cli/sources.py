@@ -11,13 +11,15 @@ from typing import Any, TextIO
 
 from attrs import define, field, frozen
 
-from ..api import ADMISSION_KINDS, CONTROLLER_KINDS, KINDS, ClusterObject, Strict, load_manifests
+from ..api import ADMISSION_KINDS, CONTROLLER_KINDS, ClusterObject, Strict, load_manifests
+from ..api.kinds import kind_label, near_version
 from ..cluster.uids import uid_taken
 from ..controllers import Workloads
 from ..controllers.intake import Intake
 from ..controllers.switches import ALL
 from ..errors import InputError, Problems
 from ..simulate.bindings import GivenPlacements
+from ..simulate.decoding import skipped_note
 from .exits import reading
 from .terminal import Advance, caution
 
@@ -74,10 +76,7 @@ class Manifests:
 
     def skipped_note(self) -> str:
         """Return a line about skipped kinds; empty if there are none."""
-        if not self.skipped:
-            return ""
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self.skipped.items()))
-        return f"skipped, as scheduling does not read these kinds: {kinds}"
+        return skipped_note(self.skipped)
 
 
 def read_manifests(
@@ -145,9 +144,9 @@ def _objects(file: str, manifests: Manifests, strict: Strict) -> Iterator[tuple[
     def skip(location: str, manifest: Mapping[str, Any]) -> None:
         if manifests.placements.take(location, manifest):
             return
-        kind = str(manifest.get("kind") or "unnamed")
-        # a kind that is read, in a group or version that is not
-        manifests.skipped[f"{manifest.get('apiVersion')}/{kind}" if kind in KINDS else kind] += 1
+        manifests.skipped[kind_label(manifest)] += 1
+        if (near := near_version(manifest)) is not None:
+            warn(near.in_location(f"{location}: {near.location}"))
 
     source = standard_input() if file == STDIN else Path(file)
     kinds = (*CONTROLLER_KINDS, *ADMISSION_KINDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Self
@@ -27,7 +28,7 @@ from ..errors import InputError, Problems
 from ..framework import Extender, PluginsToPass, Registry
 from .bindings import GivenPlacements
 from .cycle_report import CycleReport
-from .decoding import as_object, as_pod
+from .decoding import as_objects, as_pod, skipped_note
 from .dry_run import dry_run
 from .evaluation import Evaluation
 from .evaluator import Evaluator
@@ -54,6 +55,9 @@ class Simulation:
     _is_closed = False
     _assumed: dict[str, str]
     """Uids of the pods that were assumed, by key."""
+    _lines: list[str]
+    skipped: Counter[str]
+    """Kinds that scheduling does not read, with the number of their objects that were given."""
 
     @checked_except(*_OPTIONS)
     def __init__(
@@ -93,7 +97,7 @@ class Simulation:
         self._begin(objects)
 
     def _begin(self, objects: Iterable[AnyObject]) -> None:
-        self._lines: list[str] = []
+        self._lines, self.skipped = [], Counter()
         self._controllers = ControllerManager(self.cluster, without=self.without)
         self._core, self._assumed = self.scheduler.core, {}
         self.evaluator = Evaluator(self._core)
@@ -119,7 +123,9 @@ class Simulation:
     def add(self, *objects: AnyObject, workloads: Workloads | str = Workloads.AUTO) -> None:
         """Create objects, or replace those of the same kind and name.
 
-        Manifests may be of the kinds that plugins declare. Workloads (Deployment, StatefulSet, Job, …) become
+        Lists count as their items, and objects of other clients are taken if they have ``to_dict``. Kinds
+        that scheduling does not read are counted in :attr:`skipped`. Manifests may be of the kinds that
+        plugins declare. Workloads (Deployment, StatefulSet, Job, …) become
         pods: by default where the cluster and *objects* have no pods of them (``"auto"``); ``"expand"`` also
         makes the missing ones of others, ``"ignore"`` makes none. A DaemonSet gets pods for the nodes that
         are there, among *objects*, or added later. Bindings, and what ``schedule -o json`` has written, put
@@ -134,16 +140,11 @@ class Simulation:
         """
         workloads = Workloads.of(workloads)
         kinds = [cls for framework in self._core.frameworks.values() for cls in framework.kinds().values()]
-        values, given, problems = [], GivenPlacements(), Problems()
-        for obj in objects:
-            try:
-                if not (isinstance(obj, Mapping) and given.take("", obj)):
-                    values.append(as_object(obj, kinds, strict=self.strict))
-            except InputError as error:
-                problems.errors += error.errors
-        problems.raise_any()
+        given, skipped = GivenPlacements(), Counter[str]()
+        values = as_objects(objects, kinds, given, skipped, strict=self.strict)
         values = self._taken_in(values, workloads)
         self._check_uids(values)
+        self.skipped += skipped
         with Hold():
             if given.any:
                 values = self._placed(values, given)
@@ -174,7 +175,7 @@ class Simulation:
 
     def notes(self) -> list[str]:
         """Return what was done with objects besides storing them, one line for each kind of change."""
-        return [*self._lines, *self._controllers.notes()]
+        return [*self._lines, *self._controllers.notes(), *filter(None, [skipped_note(self.skipped)])]
 
     def _check_uids(self, values: Sequence[ClusterObject]) -> None:
         """Raise :class:`InputError` if the uid of one of *values* is another object's, or assumed."""
