@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ..errors import InputError
 from ..framework import Registry
-from ..why import Explanation, explain
+from ..why import Explanation
+from ..why.cluster_copy import CopyOptions
+from ..why.explain import explain_in
 from ..why.explanation import Verdict
 from .commands import configuration
 from .forms import ExplainForm
@@ -27,16 +29,15 @@ def run_explain(options: ExplainOptions) -> Explanation:
         note(line)
     with faults_shown(options.verbose):
         try:
-            return explain(
-                manifests.objects,
-                options.pod,
+            copied = CopyOptions(
                 config,
                 allow_imports=imports,
-                changes=options.changes,
-                nearest=options.nearest,
                 after=options.after,
                 seed=options.seed,
+                without=manifests.without,
+                given=manifests.given,
             )
+            return explain_in(manifests.objects, options.pod, copied, options.changes, options.nearest)
         except InputError as error:
             raise (_as_argument(error) if error.path == "pod" else error) from None
 

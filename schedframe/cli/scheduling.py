@@ -108,6 +108,7 @@ def schedule(
     simulation = Simulation(
         manifests.objects, config, seed=seed, registry=registry, without=manifests.without
     )
+    simulation.given |= manifests.given
     before = [pod for pod in simulation.cluster.list("Pod") if pod.spec.node_name]
     pending = simulation.pending()
     search = None

@@ -69,6 +69,8 @@ class Manifests:
     """What was done with the objects, one line for each kind of change."""
     without: frozenset[str] = frozenset()
     """Parts of a cluster that are not played for them."""
+    given: dict[tuple[str, str], ClusterObject] = field(factory=dict)
+    """Kind and key → the object as it was given, of those that were completed."""
 
     def notes(self) -> list[str]:
         """Return the lines about what was done with objects, and about kinds that were passed over."""
@@ -117,7 +119,7 @@ def read_manifests(
             manifests.objects += _taken(intake, location, obj)
     problems.raise_any()
     manifests.objects = manifests.placements.applied(manifests.objects)
-    manifests.done = intake.notes()
+    manifests.done, manifests.given = intake.notes(), intake.given
     manifests.skipped += intake.left_alone
     return manifests
 

@@ -17,7 +17,8 @@ from ..api import (
     PriorityClass,
     StorageClass,
 )
-from ..errors import InputError
+from ..cluster import ClusterPort
+from ..errors import InputError, Problems
 from .admission import Admission
 from .switches import DAEMONS, chosen, of_admission
 from .workloads import Expander, MadePods, Workloads
@@ -52,6 +53,8 @@ class Intake:
     expander: Expander
     admission: Admission
     without: frozenset[str] = field(factory=frozenset)
+    given: dict[tuple[str, str], ClusterObject] = field(factory=dict, init=False)
+    """Kind and key → the object as it was given, of those that were completed."""
     refusals: list[str] = field(factory=list, init=False)
     """What a cluster would refuse that is there now, such as what a quota does not allow."""
 
@@ -78,7 +81,26 @@ class Intake:
 
         Raises :class:`InputError` for a workload that the API server refuses.
         """
-        return [self._admitted(each) for each in self.expander.expand(obj)]
+        made = [self._admitted(each) for each in self.expander.expand(obj)]
+        if made and made[0] is not obj and obj.name:
+            self.given[obj.KIND, obj.key] = obj
+        return made
+
+    def take_all(self, values: Iterable[Any], cluster: ClusterPort) -> list[Any]:
+        """Return what is stored in *cluster* for *values*, daemon pods for its new nodes included.
+
+        Raises :class:`InputErrors` for all that is refused.
+        """
+        taken, nodes, problems = [], [], Problems()
+        for value in values:
+            with problems.collecting():
+                taken += self.take(value)
+            if isinstance(value, Node) and cluster.get(Node.KIND, value.name) is None:
+                nodes.append(value)
+        problems.raise_any()
+        if nodes:
+            taken += self.daemon_pods(cluster.list(DaemonSet.KIND), nodes)
+        return taken
 
     def _admitted(self, obj: Any) -> Any:
         if is_served(obj):

@@ -69,11 +69,11 @@ class QueueView:
             less=less,
         )
 
-    @property
     def has_active(self) -> bool:
         """Return whether ``pop`` would return a pod now, without a backoff that is cut short. O(1)."""
         return bool(self._pools.active.entries)
 
+    @property
     def closed(self) -> bool:
         """Whether :meth:`close` was called."""
         return self._closed

@@ -13,7 +13,7 @@ from .._brief import brief_of
 from .._checked import checked, checked_except
 from .._validators import collection
 from .._wording import described
-from ..api import AnyObject, AnyPod, ClusterObject, Node, Pod, Strict
+from ..api import AnyObject, AnyPod, ClusterObject, Pod, Strict
 from ..cluster import InMemoryCluster
 from ..cluster.uids import uid_taken
 from ..config import ConfigSource, FeatureGates
@@ -24,7 +24,7 @@ from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
 from ..cycle.runtime.interrupts import Hold
-from ..errors import InputError, Problems
+from ..errors import InputError
 from ..framework import Extender, PluginsToPass, Registry
 from .bindings import GivenPlacements
 from .cycle_report import CycleReport
@@ -56,6 +56,8 @@ class Simulation:
     _assumed: dict[str, str]
     """Uids of the pods that were assumed, by key."""
     _lines: list[str]
+    given: dict[tuple[str, str], ClusterObject]
+    """Kind and key → the object as it was given, of those that were completed."""
     skipped: Counter[str]
     """Kinds that scheduling does not read, with the number of their objects that were given."""
 
@@ -97,7 +99,7 @@ class Simulation:
         self._begin(objects)
 
     def _begin(self, objects: Iterable[AnyObject]) -> None:
-        self._lines, self.skipped = [], Counter()
+        self._lines, self.skipped, self.given = [], Counter(), {}
         self._controllers = ControllerManager(self.cluster, without=self.without)
         self._core, self._assumed = self.scheduler.core, {}
         self.evaluator = Evaluator(self._core)
@@ -111,6 +113,10 @@ class Simulation:
         """Close the scheduler and its plugins; safe to call twice. A ``with`` block does it at its end."""
         self.scheduler.close()
         self._is_closed = True
+
+    def close_controllers(self) -> None:
+        """Play no controller any more: objects change only as the caller and the scheduler change them."""
+        self._controllers.close()
 
     def __enter__(self) -> Self:
         return self
@@ -156,16 +162,8 @@ class Simulation:
     def _taken_in(self, values: list[Any], workloads: Workloads) -> list[ClusterObject]:
         """Return *values* with what follows from them before they are stored."""
         intake = self._intake(values, workloads)
-        taken, problems = [], Problems()
-        for value in values:
-            with problems.collecting():
-                taken += intake.take(value)
-        problems.raise_any()
-        nodes = [
-            node for node in values if isinstance(node, Node) and self.cluster.get("Node", node.name) is None
-        ]
-        if nodes:
-            taken += intake.daemon_pods(self.cluster.list("DaemonSet"), nodes)
+        taken = intake.take_all(values, self.cluster)
+        self.given |= intake.given
         self._lines += intake.notes()
         return taken
 

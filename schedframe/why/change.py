@@ -50,12 +50,10 @@ class ChangeKind(StrEnum):
     """Remove a taint from a node."""
     CREATE_CLAIM = "create-claim"
     """Create a missing claim."""
-    BIND_CLAIM = "bind-claim"
-    """Bind a claim to a volume."""
+    CREATE_VOLUME = "create-volume"
+    """Create a volume for a claim."""
     ADD_POD = "add-pod"
     """Add a pod that the pod has an affinity to."""
-    RAISE_ALLOCATABLE = "raise-allocatable"
-    """Raise an allocatable resource of a node."""
     DROP_VOLUME = "drop-volume"
     """Drop a volume of the pod."""
     DROP_CLAIM = "drop-claim"
@@ -83,9 +81,8 @@ WEIGHTS: Final[Mapping[ChangeKind, float]] = {
     ChangeKind.LABEL_NODE: 2,
     ChangeKind.REMOVE_TAINT: 2,
     ChangeKind.CREATE_CLAIM: 2,
-    ChangeKind.BIND_CLAIM: 2,
+    ChangeKind.CREATE_VOLUME: 2,
     ChangeKind.ADD_POD: 3,
-    ChangeKind.RAISE_ALLOCATABLE: 3,
     ChangeKind.DROP_VOLUME: 4,
     ChangeKind.DROP_CLAIM: 4,
     ChangeKind.DELETE_POD: 6,
@@ -111,6 +108,8 @@ class Change:
     """The pod after the change, ``None`` if the change is to other objects."""
     objects: tuple[Any, ...] = field(default=(), repr=False)
     """Objects that the change creates or replaces."""
+    follows: tuple[Any, ...] = field(default=(), repr=False)
+    """Objects as controllers change them after that."""
     deleted: tuple[Pod, ...] = field(default=(), repr=False)
     rank: tuple[Any, ...] = ()
     """Sort key among changes of one kind and size."""

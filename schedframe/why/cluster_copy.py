@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from attrs import define, evolve, frozen
+from attrs import define, evolve, field, frozen
 
-from ..api import AnyObject, Pod, PodGroup, Strict
+from ..api import AnyObject, ClusterObject, Pod, PodGroup, Strict
 from ..cluster import ClusterPort
 from ..config import FeatureGates
-from ..controllers.workloads import Workloads
+from ..controllers import Without, Workloads
 from ..cycle import Scheduler
 from ..cycle.core import Core
 from ..cycle.handlers import STORED_KINDS
@@ -20,6 +20,7 @@ from ..simulate.decoding import as_pod
 from ..simulate.evaluator import Evaluator
 from ..simulate.simulation import Simulation
 from ..state import Snapshot
+from .written import AS_STORED, TEMPLATED, Written
 
 _FIX: Final = "give a Scheduler, a Simulation, a cluster, a Snapshot, or a collection of objects or manifests"
 
@@ -37,6 +38,8 @@ class ClusterCopy:
     """The copy; changes are tried out here."""
     scheduler: Scheduler | None = None
     """The running scheduler, ``None`` if none was given."""
+    written: Written = AS_STORED
+    """What people have written of the objects."""
 
     @property
     def live(self) -> Evaluator:
@@ -55,20 +58,37 @@ class CopyOptions:
     after: bool = False
     seed: int = 0
     feature_gates: FeatureGates | Mapping[str, bool] | None = None
+    without: Without = ()
+    """Parts of a cluster that are not played for manifests."""
+    given: Mapping[tuple[str, str], ClusterObject] = field(factory=dict)
+    """Kind and key → the object as people have written it, of those that were completed before."""
 
 
 def copy_cluster(source: Any, pod: Any, options: CopyOptions = CopyOptions()) -> ClusterCopy:
     """Copy the cluster of *source* and look up *pod* in it; O(cluster). Raises :class:`InputError`."""
     if not options.after:
         copy, scheduler = _copied(source, options)
-        return ClusterCopy(_pod_in(copy, pod), copy, scheduler)
+        return _finished(copy, pod, scheduler, _written(source, copy, options))
     run, _ = _copied(source, options)
     if not isinstance(pod, str):
         value = as_pod(pod, strict=options.strict)
         pod = value if run.cluster.get("Pod", value.key) is None else value.key
     run.schedule()
     copy, scheduler = _copied(run, CopyOptions(strict=options.strict))
-    return ClusterCopy(_pod_in(copy, pod), copy, scheduler)
+    return _finished(copy, pod, scheduler, _written(source, run, options))
+
+
+def _finished(copy: Simulation, pod: Any, scheduler: Scheduler | None, written: Written) -> ClusterCopy:
+    found = _pod_in(copy, pod)
+    # what follows from a change is part of the change, so that it can be undone
+    copy.close_controllers()
+    return ClusterCopy(found, copy, scheduler, written)
+
+
+def _written(source: Any, run: Simulation, options: CopyOptions) -> Written:
+    """Return what people have written of the objects of *source*, which *run* has as they are stored."""
+    known = source if isinstance(source, Simulation) else run
+    return Written({**known.given, **options.given}, known.cluster.get)
 
 
 def _copied(source: Any, options: CopyOptions) -> tuple[Simulation, Scheduler | None]:
@@ -94,6 +114,7 @@ def _copied(source: Any, options: CopyOptions) -> tuple[Simulation, Scheduler | 
         allow_imports=options.allow_imports,
         strict=strict,
         feature_gates=options.feature_gates,
+        without=options.without,
     )
     # the workloads of a running cluster have the pods that their controllers made
     kinds = STORED_KINDS if copy.scheduler.groups is None else (*STORED_KINDS, PodGroup.KIND)
@@ -148,4 +169,48 @@ def _pod_in(copy: Simulation, wanted: Any) -> Pod:
     if pods:
         keys = ", ".join(sorted(pod.key for pod in pods))
         raise InputError("pod", f"{len(pods)} pods are named {wanted}", f"say which: {keys}")
-    raise InputError("pod", f"no pod is named {wanted}", "write its name or namespace/name")
+    if (of_workload := _pod_of_workload(copy, wanted, all_pods)) is not None:
+        return of_workload
+    raise InputError(
+        "pod",
+        f"no pod is named {wanted}",
+        "write its name, namespace/name, or a workload such as deployment/web",
+    )
+
+
+_WORKLOADS: Final = {
+    "deploy": "Deployment",
+    "sts": "StatefulSet",
+    "ds": "DaemonSet",
+    "rs": "ReplicaSet",
+    "rc": "ReplicationController",
+    "cj": "CronJob",
+    **{kind.lower(): kind for kind in TEMPLATED},
+    **{f"{kind.lower()}s": kind for kind in TEMPLATED},
+}
+"""What people write for a kind of workload → the kind."""
+
+
+def _pod_of_workload(copy: Simulation, wanted: str, pods: Iterable[Pod]) -> Pod | None:
+    """Return a pod, pending if there is one, of the workload that *wanted* names, as ``deployment/web``."""
+    short, _, name = wanted.partition("/")
+    kind = _WORKLOADS.get(short.lower())
+    if kind is None or not name:
+        return None
+    found = [pod for pod in pods if any(name in names for names in _makers(pod, kind, copy))]
+    if not found:
+        raise InputError("pod", f"no pod belongs to a {kind} {name}", "name a workload that has pods")
+    return min(found, key=lambda pod: (bool(pod.node_name), pod.key))
+
+
+def _makers(pod: Pod, kind: str, copy: Simulation) -> Iterator[tuple[str, str]]:
+    """Yield name and ``namespace/name`` of the workloads of that *kind* that made *pod*."""
+    owner: Any = pod
+    while owner is not None:
+        references = [each for each in owner.metadata.owner_references if each.controller]
+        owner = None
+        for reference in references:
+            if reference.kind == kind:
+                yield reference.name, f"{pod.namespace}/{reference.name}"
+            if reference.kind in TEMPLATED:
+                owner = copy.cluster.get(reference.kind, f"{pod.namespace}/{reference.name}")

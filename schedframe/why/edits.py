@@ -13,11 +13,11 @@ from typing import Any, Final
 from attrs import frozen
 
 from .._brief import brief_repr
-from ..api import ClusterObject, Pod, to_manifest
+from ..api import ClusterObject, Pod
+from ..api.validation.updates import refused_update
+from .written import Written, plain
 
 _MISSING: Final = object()
-_SERVER_FIELDS: Final = ("uid", "resourceVersion", "creationTimestamp")
-"""Metadata that the API server sets, at each write or at creation."""
 
 
 class EditAction(StrEnum):
@@ -29,6 +29,8 @@ class EditAction(StrEnum):
     """Create it from the manifest."""
     DELETE = "delete"
     """Delete it, or wait until it is gone."""
+    REPLACE = "replace"
+    """Apply the JSON Patch to its manifest, delete it and create it again: what exists cannot change so."""
 
 
 @brief_repr
@@ -91,24 +93,24 @@ class ObjectEdit:
     target: ClusterObject
     """The object before the change; the new one if it is created."""
     patch: tuple[Operation, ...] = ()
-    """The operations of :attr:`EditAction.PATCH`, in the order in which they are to be applied."""
+    """The operations of a patch, in the order in which they are to be applied."""
 
     @property
     def edits(self) -> Iterator[Edit]:
         """The changed fields; a single one for an object that is created or deleted."""
         name = f"{self.target.KIND} {self.target.key}"
-        if self.action is EditAction.PATCH:
+        if self.action in _PATCHING:
             for each in self.patch:
                 yield Edit(name, each.field, each.before, each.value)
         elif self.action is EditAction.CREATE:
-            yield Edit(name, "", None, _manifest(self.target))
+            yield Edit(name, "", None, plain(self.target))
         else:
             node = self.target.node_name if isinstance(self.target, Pod) else ""
             yield Edit(name, "", node or None, None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the action, the object and the patch or the manifest, in plain types."""
-        manifest = _manifest(self.target)
+        manifest = plain(self.target)
         if self.action is EditAction.CREATE:
             return {"action": str(self.action), "manifest": manifest}
         names = {key: manifest["metadata"].get(key) for key in ("namespace", "name")}
@@ -118,34 +120,40 @@ class ObjectEdit:
             "kind": manifest["kind"],
             **{key: name for key, name in names.items() if name},
         }
-        if self.action is EditAction.PATCH:
+        if self.action in _PATCHING:
             document["patch"] = [each.to_dict() for each in self.patch]
         return document
 
 
+_PATCHING: Final = (EditAction.PATCH, EditAction.REPLACE)
+_REPLACED: Final = frozenset({"Pod", "Job"})
+"""Kinds of which one is deleted and created again where it cannot be changed: they have no data."""
+
+
 def object_edits(
-    pairs: Iterable[tuple[ClusterObject | None, ClusterObject]], deleted: Iterable[Pod]
-) -> tuple[ObjectEdit, ...]:
+    pairs: Iterable[tuple[ClusterObject | None, ClusterObject]], deleted: Iterable[Pod], written: Written
+) -> tuple[ObjectEdit, ...] | None:
     """Return the edits for *pairs* of an object before (``None``: created) and after, and for *deleted* pods.
 
-    Objects that stay equal are left out.
+    The edits are of what people have *written*. Objects that stay equal are left out. ``None`` if an API
+    server refuses one of them: what it is about cannot change, and must not be replaced.
     """
     edits = []
     for before, after in pairs:
         if before is None:
             edits.append(ObjectEdit(EditAction.CREATE, after))
             continue
-        patch = json_patch(_manifest(before), _manifest(after))
+        found = written.manifests(before, after)
+        if found is None:
+            return None
+        target, first, then = found
+        patch = json_patch(first, then)
         if patch:
-            edits.append(ObjectEdit(EditAction.PATCH, before, patch))
+            action = EditAction.REPLACE if refused_update(first, then) else EditAction.PATCH
+            if action is EditAction.REPLACE and target.KIND not in _REPLACED:
+                return None
+            edits.append(ObjectEdit(action, target, patch))
     return (*edits, *(ObjectEdit(EditAction.DELETE, pod) for pod in deleted))
-
-
-def _manifest(obj: ClusterObject) -> dict[str, Any]:
-    """Return the manifest of *obj* without what the API server sets."""
-    manifest = to_manifest(obj)
-    metadata = {key: value for key, value in manifest["metadata"].items() if key not in _SERVER_FIELDS}
-    return manifest | {"metadata": metadata}
 
 
 def json_patch(before: Any, after: Any) -> tuple[Operation, ...]:

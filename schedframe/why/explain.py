@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
 
@@ -11,6 +11,7 @@ from .._checked import checked_except
 from .._validators import number
 from ..api import AnyPod, Pod, Strict, group_of
 from ..config import ConfigSource, FeatureGates
+from ..controllers import Without
 from ..cycle import Decision
 from ..framework import Framework, PluginsToPass
 from ..simulate import Evaluation, Simulation
@@ -57,25 +58,34 @@ def explain(
     after: bool = False,
     seed: int = 0,
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    without: Without = (),
 ) -> Explanation:
     """Return why *pod* has no node and what would help, or why it has the node it has.
 
     ``cluster``: a :class:`Scheduler` (called in its thread, or while it is stopped), a :class:`Simulation`,
     a cluster such as :class:`InMemoryCluster`, a :class:`Snapshot`, or a collection of API values or
-    manifests. ``pod``: its name, ``namespace/name``, a :class:`Pod` or the manifest of one. ``config``,
+    manifests. ``pod``: its name, ``namespace/name``, a :class:`Pod` or the manifest of one; or a workload, as
+    ``deployment/web``, of which a pending pod is explained, or else one that has a node. ``config``,
     ``plugins`` and ``allow_imports``: as for :class:`Simulation`; the default is those of the scheduler.
     ``changes``: number of kinds of changes to find, 0 for none. ``nearest``: number of nodes to report.
     ``feature_gates``: as for :class:`Simulation`; with those for pod groups, a member is explained with its
     group. ``budget``: number of changes that are tried out at most. ``strict``: as for :func:`from_manifest`.
     ``after``: first place the pending pods in the copy, as :meth:`Simulation.schedule` does, with ties broken
-    by ``seed``, and explain the pod in the cluster after that.
+    by ``seed``, and explain the pod in the cluster after that. ``without``: as for :class:`Simulation`.
 
     Nothing is changed: changes are tried out in a copy, which costs O(cluster) to make and O(nodes) for each
     change. Raises :class:`InputError` for a pod or cluster that cannot be used, :class:`ConfigError` for a
     configuration that is refused.
     """
+    options = CopyOptions(config, plugins, allow_imports, strict, after, seed, feature_gates, without)
+    return explain_in(cluster, pod, options, changes, nearest, budget)
+
+
+def explain_in(
+    cluster: ClusterSource, pod: Any, options: CopyOptions, changes: int, nearest: int, budget: int = 400
+) -> Explanation:
+    """As :func:`explain`, with all that concerns the copy of the cluster in *options*."""
     limits = _Limits(changes, nearest, budget)
-    options = CopyOptions(config, plugins, allow_imports, strict, after, seed, feature_gates)
     return _explained(copy_cluster(cluster, pod, options), limits)
 
 
@@ -187,7 +197,7 @@ class _PendingPod:
         if self.copy.simulation.evaluator.feasible(self.copy.pod):
             return _Help(notes=(NOTE_HELD_BACK,))
         budget = Budget(self.limits.budget - self.limits.budget // _SHARE_OF_PAIRS)
-        trial = Trial(self.copy.simulation, self.copy.pod, budget)
+        trial = Trial(self.copy.simulation, self.copy.pod, budget, self.copy.written)
         proposed = list(candidates(case_of(self.copy, self.near, trial)))
         single = trial.smallest(proposed, self.limits.changes)
         pairs: list[VerifiedChange] = []
@@ -243,6 +253,7 @@ def case_of(copy: ClusterCopy, near: Sequence[NearMiss], trial: Trial) -> Case:
         copy.simulation.cluster,
         tuple(core.frameworks),
         trial.helps,
+        1 + len(alike_pods(trial.original, copy.simulation.pending())),
         core.queue.nominator.nominated_pods_for_node,
         copy.simulation.evaluator.feasible,
     )

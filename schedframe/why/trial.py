@@ -12,6 +12,7 @@ from ..api import ClusterObject, Pod
 from ..simulate.simulation import Simulation
 from .change import Change, ChangeKind, VerifiedChange
 from .edits import ObjectEdit, object_edits
+from .written import AS_STORED, Written
 
 
 @define(eq=False)
@@ -38,6 +39,8 @@ class Trial:
     pod: Pod
     """The pod with the changes that are applied already."""
     budget: Budget
+    written: Written = AS_STORED
+    """What people have written of the objects."""
     applied: tuple[Change, ...] = ()
     """The changes that are applied already, in order."""
     before: dict[tuple[str, str], ClusterObject | None] = field(factory=dict)
@@ -63,15 +66,16 @@ class Trial:
             feasible, best = tuple(evaluation.feasible), evaluation.best
             if not best:
                 return None
-        return VerifiedChange(trial.applied, feasible, best[0], trial.edits())
+        edits = trial.edits()
+        return None if edits is None else VerifiedChange(trial.applied, feasible, best[0], edits)
 
-    def edits(self) -> tuple[ObjectEdit, ...]:
-        """Return what the applied changes do to each object."""
+    def edits(self) -> tuple[ObjectEdit, ...] | None:
+        """Return what the applied changes do to each object; ``None`` if an API server refuses that."""
         # of the changes, not of the cluster, which has set versions and times
         objects = {(obj.KIND, obj.key): obj for each in self.applied for obj in each.objects}
-        pairs = [(old, objects[key]) for key, old in self.before.items()]
+        pairs = [(old, objects[key]) for key, old in self.before.items() if key in objects]
         deleted = [pod for each in self.applied for pod in each.deleted]
-        return object_edits([(self.original, self.pod), *pairs], deleted)
+        return object_edits([(self.original, self.pod), *pairs], deleted, self.written)
 
     def smallest(self, candidates: Iterable[Change], most: int) -> list[VerifiedChange]:
         """Return the smallest changes that help, one of each kind and at most *most*; smallest first."""
@@ -91,16 +95,17 @@ class Trial:
     def after(self, change: Change) -> Iterator[Trial]:
         """Apply *change* within the context, which gives the trial with the changed pod and cluster."""
         cluster, sync = self.simulation.cluster, self.simulation.scheduler.sync
-        old = {(obj.KIND, obj.key): cluster.get(obj.KIND, obj.key) for obj in change.objects}
+        written = (*change.objects, *change.follows)
+        old = {(obj.KIND, obj.key): cluster.get(obj.KIND, obj.key) for obj in written}
         pod = change.pod if change.pod is not None else self.pod
         applied, before = (*self.applied, change), old | self.before
-        trial = Trial(self.simulation, pod, self.budget, applied, before, self.original)
+        trial = Trial(self.simulation, pod, self.budget, self.written, applied, before, self.original)
         try:
             for gone in change.deleted:
                 # With finalizers the pod would only be marked as terminating.
                 cluster.apply(evolve(gone, metadata=gone.metadata.with_finalizers(())))
                 cluster.delete("Pod", gone.key)
-            for obj in change.objects:
+            for obj in written:
                 cluster.apply(obj)
             sync()
             yield trial

@@ -42,7 +42,7 @@ def test_schedule_explain_proposes_what_helps(cli: Cli, crowded: str) -> None:
     assert result.out.count(HELPS) == 1
     assert "what helps: as for shop/web-4" in result.out
     document = json.loads(cli("schedule", crowded, "--explain", "-o", "json").out)["explanations"]
-    assert document["shop/web-4"]["proposals"]["changes"][0]["kind"] == "raise-allocatable"
+    assert document["shop/web-4"]["proposals"]["changes"][0]["kind"] == "lower-request"
     assert document["shop/web-5"]["proposals"] == {"same_as": "shop/web-4"}
     named = cli("schedule", crowded, "--explain", "web-5")
     assert HELPS in named.out

@@ -18,8 +18,11 @@ KINDS = ("Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet")
 DEFAULT = {"storageclass.kubernetes.io/is-default-class": "true"}
 
 
-def chart(seed: int) -> list[Manifest]:
-    """The manifests of a small cluster and of what is installed into it; the same for the same seed."""
+def chart(seed: int, *, full: bool = False) -> list[Manifest]:
+    """The manifests of a small cluster and of what is installed into it; the same for the same seed.
+
+    *full*: most pods have no room.
+    """
     rng = Random(seed)
     nodes = [_node(rng, number) for number in range(rng.randint(1, 5))]
     classes = [_class(rng, number) for number in range(rng.randint(0, 3))]
@@ -33,6 +36,9 @@ def chart(seed: int) -> list[Manifest]:
         for number in range(rng.randint(0, 3))
     ]
     used = [each["metadata"]["name"] for each in claims]
+    if full:
+        for each in nodes:
+            each["status"]["allocatable"]["cpu"] = "500m"
     workloads = [_workload(rng, number, names, used) for number in range(rng.randint(1, 4))]
     budgets = [_budget(each) for each in workloads if rng.random() < 0.3]
     priority = {

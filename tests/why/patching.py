@@ -19,6 +19,7 @@ def applied(manifests: list[Manifest], operations: list[dict[str, Any]]) -> list
         if each["action"] == "delete":
             result.remove(target)
         else:
+            assert each["action"] in ("patch", "replace")
             for operation in each["patch"]:
                 _apply(target, operation)
     return result

@@ -133,15 +133,15 @@ CASES: dict[str, tuple[list[Manifest], Manifest, str, str]] = {
     "unbound claim": (
         [node("n"), CLAIM],
         pod("p", **USES_CLAIM),
-        "bind-claim",
-        "bind the claim default/data to a volume of 1Gi that every node can reach",
+        "create-volume",
+        "create a volume of 1Gi for the claim default/data that every node can reach",
     ),
     "no node": ([], pod("p"), "add-node", "add a node with cpu 1, pods 1"),
     "too many pods": (
         [node("n"), *(pod(f"x{i}", "0", on="n") for i in range(10))],
         pod("p"),
-        "raise-allocatable",
-        "raise the allocatable pods from 10 to 11 on node n",
+        "delete-pod",
+        "delete pod default/x0 (priority 0) from n",
     ),
 }
 

@@ -261,7 +261,7 @@ def test_forms() -> None:
 @pytest.mark.parametrize(
     ("source", "wanted", "message"),
     [
-        ([], "nix", "pod: no pod is named nix; write its name or namespace/name"),
+        ([], "nix", "pod: no pod is named nix; write its name, namespace/name, or a workload"),
         (
             [pod("p"), pod("p") | {"metadata": {"name": "p", "namespace": "b"}}],
             "p",
@@ -353,7 +353,7 @@ def test_after_the_other_pending_pods_are_placed() -> None:
     for source in (objects, cluster, scheduler, Simulation(objects)):
         found = explain(source, "p", after=True)
         assert found.smallest_change is not None
-        assert found.smallest_change.description == "raise the allocatable cpu from 4 to 5 on node n"
+        assert found.smallest_change.description == "lower the requested cpu from 2 to 1"
         assert explain(source, "first", after=True).message.startswith("is on n")
         assert explain(source, later, after=True).verdict == "pending"
         assert explain(source, objects[1], after=True).verdict == "placed"

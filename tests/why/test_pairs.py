@@ -51,10 +51,6 @@ def test_a_tainted_node_with_all_devices_taken_needs_two_changes() -> None:
     assert found.nearest[0].node == "gpu"
     assert [each.description for each in found.pairs] == [
         "tolerate the taint nvidia.com/gpu=present:NoSchedule, and "
-        "raise the allocatable nvidia.com/gpu from 1 to 2 on node gpu",
-        "remove the taint nvidia.com/gpu=present:NoSchedule from node gpu, and "
-        "raise the allocatable nvidia.com/gpu from 1 to 2 on node gpu",
-        "tolerate the taint nvidia.com/gpu=present:NoSchedule, and "
         "delete pod default/train (priority 0) from gpu",
         "remove the taint nvidia.com/gpu=present:NoSchedule from node gpu, and "
         "delete pod default/train (priority 0) from gpu",

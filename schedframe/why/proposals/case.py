@@ -37,6 +37,8 @@ class Case:
     profiles: tuple[str, ...]
     helps: Callable[[Change], bool]
     """Try out a change, for proposals that search for an amount. Each call costs one change of the budget."""
+    alike: int
+    """Number of pending pods that are as this one, itself included."""
     nominated: Callable[[str], tuple[Pod, ...]]
     """Return the pods that are nominated to a node."""
     feasible: Callable[[Pod], list[str]]

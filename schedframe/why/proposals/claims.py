@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve
 
@@ -19,15 +19,15 @@ from ...api import (
 )
 from ...api.storage import PersistentVolumeSpec
 from ...api.volumes import PersistentVolumeClaimSpec, VolumeResources
+from ...controllers.lookup import BIND_COMPLETED
 from ..change import Change, ChangeKind
 from .case import Case
 
-_BOUND: Final = "pv.kubernetes.io/bind-completed"
 _ONE_GIB: Final = Quantity.of(1 << 30, "BinarySI")
 
 
 def propose(case: Case) -> Iterator[Change]:
-    """Propose claims to create or to bind, and to drop volumes and device claims."""
+    """Propose claims and volumes to create, and to drop volumes and device claims."""
     pod = case.pod
     for i, volume in enumerate(pod.spec.volumes):
         source = volume.persistent_volume_claim
@@ -37,7 +37,7 @@ def propose(case: Case) -> Iterator[Change]:
             if claim is None:
                 yield from _created(case, source.claim_name)
             else:
-                yield _bound(case, claim, ChangeKind.BIND_CLAIM)
+                yield from _served(case, claim)
         left = pod.spec.volumes[:i] + pod.spec.volumes[i + 1 :]
         after = evolve(pod, spec=evolve(pod.spec, volumes=left))
         text = f"drop the volume {volume.name} from the pod"
@@ -46,7 +46,7 @@ def propose(case: Case) -> Iterator[Change]:
 
 
 def _created(case: Case, name: str) -> Iterator[Change]:
-    """Propose the missing claim, with a class that binds late, or bound to a new volume."""
+    """Propose the missing claim, with a class that binds late, or with a new volume."""
     resources = VolumeResources({"storage": _ONE_GIB})
     spec = PersistentVolumeClaimSpec(("ReadWriteOnce",), resources=resources)
     meta = ObjectMeta(name=name, namespace=case.pod.namespace)
@@ -57,32 +57,38 @@ def _created(case: Case, name: str) -> Iterator[Change]:
             text = f"create the claim {claim.key} with storage class {each.name}"
             yield Change(ChangeKind.CREATE_CLAIM, text, objects=(claim,), rank=(each.name,))
     claim = PersistentVolumeClaim(meta, evolve(spec, storage_class_name=""))
-    bound = _bound(case, claim, ChangeKind.CREATE_CLAIM)
-    yield evolve(bound, description=f"create the claim {claim.key}, bound to a volume", steps=2)
+    volume, bound = _new_volume(claim)
+    text = f"create the claim {claim.key}, and the volume {volume.name} for it"
+    yield Change(ChangeKind.CREATE_CLAIM, text, 2, objects=(claim, volume), follows=(bound,))
 
 
-def _bound(case: Case, claim: Any, kind: ChangeKind) -> Change:
-    """Propose to bind the claim to a new volume that every node can reach."""
+def _served(case: Case, claim: PersistentVolumeClaim) -> Iterator[Change]:
+    """Propose a new volume for a claim that has none. A volume that is there may have data: it stays."""
+    volume, bound = _new_volume(claim)
+    if claim.status.phase == "Bound" or case.cluster.get("PersistentVolume", volume.name) is not None:
+        return
+    size = volume.spec.capacity["storage"]
+    text = f"create a volume of {size} for the claim {claim.key} that every node can reach"
+    yield Change(ChangeKind.CREATE_VOLUME, text, objects=(volume,), follows=(bound,))
+
+
+def _new_volume(claim: PersistentVolumeClaim) -> tuple[PersistentVolume, PersistentVolumeClaim]:
+    """Return a volume for *claim*, and the claim as the volume controller then binds it."""
     name = claim.spec.volume_name or f"for-{claim.namespace}-{claim.name}"
-    storage = claim.spec.resources.requests.get("storage", _ONE_GIB)
     volume = PersistentVolume(
         ObjectMeta(name=name),
         PersistentVolumeSpec(
-            capacity={"storage": storage},
+            capacity={"storage": claim.spec.resources.requests.get("storage", _ONE_GIB)},
             access_modes=claim.spec.access_modes,
             storage_class_name=claim.spec.storage_class_name or "",
             volume_mode=claim.spec.volume_mode,
-            claim_ref=ObjectReference("PersistentVolumeClaim", claim.namespace, claim.name, claim.uid),
+            claim_ref=ObjectReference("PersistentVolumeClaim", claim.namespace, claim.name),
         ),
     )
-    annotations = {**claim.metadata.annotations, _BOUND: "yes"}
-    after = evolve(
-        claim,
-        metadata=evolve(claim.metadata, annotations=annotations),
-        spec=evolve(claim.spec, volume_name=name),
-    )
-    text = f"bind the claim {claim.key} to a volume of {storage} that every node can reach"
-    return Change(kind, text, objects=(volume, after))
+    annotations = {**claim.metadata.annotations, BIND_COMPLETED: "yes"}
+    metadata = evolve(claim.metadata, annotations=annotations)
+    spec, status = evolve(claim.spec, volume_name=name), evolve(claim.status, phase="Bound")
+    return volume, evolve(claim, metadata=metadata, spec=spec, status=status)
 
 
 def _device_claims(pod: Pod) -> Iterator[Change]:

@@ -1,4 +1,4 @@
-"""Proposals to enlarge a node or to add one."""
+"""Proposals to add nodes. What a node reports of its hardware is nothing that people can change."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from ...api import Node, NodeSpec, NodeStatus, ObjectMeta, Quantity
+from ...api import Node, NodeSpec, NodeStatus, ObjectMeta, Pod, Quantity
 from ...api.fieldcodecs import LABEL_HOSTNAME
 from ...api.node import TAINT_UNSCHEDULABLE
-from ...simulate.amounts import BYTES, COUNT, unit_of
-from ..change import Change, ChangeKind, doublings
-from ..near_misses import PODS, Shortage
+from ..change import Change, ChangeKind
+from ..near_misses import PODS
 from .case import Case, NearNode
-from .requests import exact, notation_of, quantity
+from .requests import notation_of, quantity
 
 _SHAPES: Final = 8
 """Different shapes of nodes of which another one is proposed."""
@@ -22,15 +21,13 @@ _MEBI: Final = 1 << 20
 
 
 def propose(case: Case) -> Iterator[Change]:
-    """Propose more allocatable on near nodes, nodes like them, and a node for what no node can hold."""
+    """Propose nodes like near ones, and a node for what no node can hold."""
     shapes: dict[Any, NearNode] = {}
     unmet = _unmet(case)
     for near in case.near:
         node = near.info.node
         if node is None:
             continue
-        if near.miss.shortages and not any(_cannot_grow(short, unmet) for short in near.miss.shortages):
-            yield _raised(near, node)
         labels = {key: value for key, value in node.labels.items() if key != LABEL_HOSTNAME}
         shape = (sorted(node.allocatable.items()), sorted(labels.items()), node.spec.taints)
         shapes.setdefault(repr(shape), near)
@@ -51,49 +48,41 @@ def _unmet(case: Case) -> frozenset[str]:
     )
 
 
-def _cannot_grow(short: Shortage, unmet: frozenset[str]) -> bool:
-    """Return whether no larger amount is proposed: for devices the node has not, and beyond any node."""
-    return short.resource in unmet or (not short.total and unit_of(short.resource) == COUNT)
-
-
-def _raised(near: NearNode, node: Node) -> Change:
-    status = node.status
-    allocatable = dict(status.allocatable or status.capacity)
-    steps, parts = 0.0, []
-    for short in near.miss.shortages:
-        name, now = short.resource, node.allocatable.get(short.resource, 0)
-        then = now + short.lacking
-        if unit_of(name) == BYTES:
-            then = -(-then // _MEBI) * _MEBI
-        known = allocatable.get(name)
-        notation = (
-            known.format if known is not None else "BinarySI" if unit_of(name) == BYTES else "DecimalSI"
-        )
-        allocatable[name] = quantity(name, then, notation)
-        steps += doublings(then, now)
-        parts.append(f"{name} from {exact(name, now)} to {exact(name, then)}")
-    after = evolve(node, status=evolve(status, allocatable=allocatable))
-    text = f"raise the allocatable {' and '.join(parts)} on node {node.name}"
-    return Change(ChangeKind.RAISE_ALLOCATABLE, text, steps, objects=(after,))
-
-
 def _another(case: Case, near: NearNode) -> Change:
-    """Propose a node like *near*, empty and ready."""
+    """Propose nodes like *near*, empty and ready: enough for all pods that are as this one."""
     node = near.info.node
     assert node is not None
-    name = _free_name(case, f"{node.name}-like")
+    count = -(-case.alike // max(1, _held(case.pod, node)))
+    names = _free_names(case, f"{node.name}-like", count)
+    text = f"add a node like {node.name}" if count == 1 else f"add {count} nodes like {node.name}"
+    return Change(ChangeKind.ADD_NODE, text, objects=tuple(_like(node, name) for name in names))
+
+
+def _held(pod: Pod, node: Node) -> int:
+    """Return how many such pods an empty node like *node* holds, as far as resources and ports tell."""
+    wanted = {resource: needed for resource, needed in pod.requests.items() if needed > 0} | {PODS: 1}
+    fits: int = min(node.allocatable.get(resource, 0) // needed for resource, needed in wanted.items())
+    return min(fits, 1) if pod.host_ports or _repels_its_like(pod) else fits
+
+
+def _repels_its_like(pod: Pod) -> bool:
+    """Return whether *pod* has a required anti-affinity, which most often keeps its like off its node."""
+    affinity = pod.spec.affinity
+    anti = affinity.pod_anti_affinity if affinity is not None else None
+    return anti is not None and bool(anti.required)
+
+
+def _like(node: Node, name: str) -> Node:
     labels = dict(node.labels)
     if LABEL_HOSTNAME in labels:
         labels[LABEL_HOSTNAME] = name
     spec = NodeSpec(taints=tuple(taint for taint in node.spec.taints if taint.key != TAINT_UNSCHEDULABLE))
-    after = evolve(node, metadata=ObjectMeta(name=name, labels=labels), spec=spec)
-    text = f"add a node like {node.name}"
-    return Change(ChangeKind.ADD_NODE, text, objects=(after,))
+    return evolve(node, metadata=ObjectMeta(name=name, labels=labels), spec=spec)
 
 
 def _fitting(case: Case) -> Change:
     """Propose the smallest node that has room for the pod."""
-    pod, name = case.pod, _free_name(case, "new-node")
+    pod, name = case.pod, _free_names(case, "new-node", 1)[0]
     amounts = {
         resource: quantity(resource, amount, notation_of(resource))
         for resource, amount in pod.requests.items()
@@ -107,7 +96,8 @@ def _fitting(case: Case) -> Change:
     return Change(ChangeKind.ADD_NODE, f"add a node with {wanted}", objects=(node,))
 
 
-def _free_name(case: Case, name: str) -> str:
-    while case.cluster.get("Node", name) is not None:
+def _free_names(case: Case, name: str, count: int) -> list[str]:
+    """Return names that no node has: *name* for one, numbered for several."""
+    while any(each.name.startswith(name) for each in case.cluster.list("Node")):
         name += "-x"
-    return name
+    return [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from attrs import evolve, frozen
 
@@ -127,10 +128,26 @@ def _satisfying(each: NodeSelectorRequirement, node: Node) -> Labels:
     return {}
 
 
+_GIVEN: Final = (
+    LABEL_HOSTNAME,
+    "beta.kubernetes.io/",
+    "failure-domain.beta.kubernetes.io/",
+    "kubernetes.io/arch",
+    "kubernetes.io/os",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/",
+)
+"""Labels, or beginnings of labels, that kubelet and cloud providers set: they say what a node is."""
+
+
+def _is_given(label: str) -> bool:
+    return label.startswith(_GIVEN)
+
+
 def _labelled(node: Node, labels: Labels) -> Iterator[Change]:
     """Propose *labels* for the node."""
-    if not labels or LABEL_HOSTNAME in labels:
-        return  # the host name label is the name of the node; it cannot be chosen
+    if not labels or any(map(_is_given, labels)):
+        return
     now = {**node.labels, **{key: value for key, value in labels.items() if value is not None}}
     now = {key: value for key, value in now.items() if labels.get(key, "") is not None}
     after = evolve(node, metadata=evolve(node.metadata, labels=now))

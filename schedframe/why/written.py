@@ -1,0 +1,162 @@
+"""The objects that people edit: manifests as they were written, and workloads in the place of their pods.
+
+A copy of a cluster has objects as an API server stores them, completed by admission and by controllers. A
+change is found there, and described for what a person has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from attrs import frozen
+
+from ..api import CONTROLLER_KINDS, ClusterObject, CronJob, Pod, PodTemplateSpec, part_to_manifest
+from ..api.manifest import to_manifest
+
+MISSING: Final = object()
+TEMPLATED: Final = frozenset(
+    {
+        "ReplicaSet",
+        "ReplicationController",
+        "StatefulSet",
+        *(cls.KIND for cls in CONTROLLER_KINDS),
+    }
+)
+"""Kinds that make pods, or objects that make pods."""
+
+Lookup = Callable[[str, str], Any]
+"""``(kind, key)`` → the object of a cluster, ``None`` without one."""
+
+
+@frozen(eq=False)
+class Written:
+    """What people have written, for the objects of a cluster."""
+
+    given: Mapping[tuple[str, str], ClusterObject]
+    """Kind and key → the object as it was given, of those that were completed."""
+    find: Lookup
+    """The workloads."""
+
+    def manifests(self, before: ClusterObject, after: ClusterObject) -> tuple[ClusterObject, Any, Any] | None:
+        """Return the object that a person edits to make *after* of *before*, and its manifest, old and new.
+
+        ``None`` if no edit does it: a controller or an API server adds what the change is about.
+        """
+        if isinstance(before, Pod) and isinstance(after, Pod):
+            owner = self.workload_of(before)
+            if owner is not None:
+                return _in_template(owner, before, after)
+        first, old, new = (
+            plain(self.given.get((before.KIND, before.key), before)),
+            plain(before),
+            plain(after),
+        )
+        then = merged(first, old, new)
+        return (before, first, then) if is_same_change((first, then), (old, new)) else None
+
+    def workload_of(self, pod: Pod) -> Any | None:
+        """Return the workload with the template that *pod* was made of, ``None`` if it is not known."""
+        found, owner = None, _owner(pod, self.find)
+        while owner is not None:
+            if _template_of(owner) is not None:
+                found = owner
+            owner = _owner(owner, self.find)
+        return found
+
+
+AS_STORED: Final = Written({}, lambda _kind, _key: None)
+"""Of a cluster whose objects are as people have written them."""
+
+
+def plain(obj: ClusterObject) -> dict[str, Any]:
+    """Return the manifest of *obj* without what an API server sets."""
+    manifest = to_manifest(obj)
+    metadata = {key: value for key, value in manifest["metadata"].items() if key not in SERVER_FIELDS}
+    return manifest | {"metadata": metadata}
+
+
+SERVER_FIELDS: Final = ("uid", "resourceVersion", "creationTimestamp")
+"""Metadata that the API server sets, at each write or at creation."""
+
+
+def merged(written: Any, before: Any, after: Any) -> Any:
+    """Return *written* with the change from *before* to *after*; *before* has what a server added to it."""
+    if before == after:
+        return written
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        own = written if isinstance(written, Mapping) else {}
+        result = {}
+        for key in dict.fromkeys((*own, *after)):
+            each = merged(own.get(key, MISSING), before.get(key, MISSING), after.get(key, MISSING))
+            if each is not MISSING:
+                result[key] = each
+        return result
+    if isinstance(before, list) and isinstance(after, list):
+        items = written if isinstance(written, list) else []
+        if len(items) == len(before) == len(after):
+            return [merged(*each) for each in zip(items, before, after, strict=True)]
+        added = [item for item in before if item not in items]
+        return [item for item in after if item not in added]
+    return after
+
+
+def is_same_change(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+    """Return whether two values differ as two other ones do, each a pair of old and new."""
+    (first, then), (before, after) = one, other
+    if before == after:
+        return bool(first == then)
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        own, new = (each if isinstance(each, Mapping) else {} for each in one)
+        return all(
+            is_same_change(
+                (own.get(key, MISSING), new.get(key, MISSING)),
+                (before.get(key, MISSING), after.get(key, MISSING)),
+            )
+            for key in dict.fromkeys((*before, *after))
+        )
+    if isinstance(before, list) or isinstance(after, list):
+        items, left, old, new = (each if isinstance(each, list) else [] for each in (*one, *other))
+        if len(items) == len(left) == len(old) == len(new):
+            return all(map(is_same_change, zip(items, left, strict=True), zip(old, new, strict=True)))
+        return _moved(items, left) == _moved(old, new)
+    return bool(then == after)
+
+
+def _moved(old: list[Any], new: list[Any]) -> tuple[list[Any], list[Any]]:
+    """Return what went and what came."""
+    return [item for item in old if item not in new], [item for item in new if item not in old]
+
+
+def _owner(obj: ClusterObject, find: Lookup) -> Any | None:
+    """Return the object that controls *obj*, if it is known."""
+    for reference in obj.metadata.owner_references:
+        if reference.controller and reference.kind in TEMPLATED:
+            return find(reference.kind, f"{obj.namespace}/{reference.name}")
+    return None
+
+
+def _template_of(owner: Any) -> PodTemplateSpec | None:
+    if isinstance(owner, CronJob):
+        return owner.spec.job_template.spec.template
+    template = getattr(getattr(owner, "spec", None), "template", None)
+    return template if isinstance(template, PodTemplateSpec) else None
+
+
+def _in_template(owner: Any, before: Pod, after: Pod) -> tuple[ClusterObject, Any, Any] | None:
+    """Return *owner* and its manifest before and after the change of its pod."""
+    template = _template_of(owner)
+    assert template is not None  # workload_of looks for one that has it
+    first = plain(owner)
+    written, old, new = map(part_to_manifest, (template.spec, before.spec, after.spec))
+    spec = merged(written, old, new)
+    if not is_same_change((written, spec), (old, new)):
+        return None
+    path = ("spec", "jobTemplate", "spec", "template") if isinstance(owner, CronJob) else ("spec", "template")
+    return owner, first, _replaced(first, (*path, "spec"), spec)
+
+
+def _replaced(manifest: Any, path: tuple[str, ...], value: Any) -> Any:
+    if not path:
+        return value
+    return {**manifest, path[0]: _replaced(manifest.get(path[0], {}), path[1:], value)}
