@@ -116,10 +116,10 @@ def is_same_change(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
             for key in dict.fromkeys((*before, *after))
         )
     if isinstance(before, list) or isinstance(after, list):
-        items, left, old, new = (each if isinstance(each, list) else [] for each in (*one, *other))
-        if len(items) == len(left) == len(old) == len(new):
-            return all(map(is_same_change, zip(items, left, strict=True), zip(old, new, strict=True)))
-        return _moved(items, left) == _moved(old, new)
+        old, now, bare, full = (each if isinstance(each, list) else [] for each in (*one, *other))
+        if len(old) == len(now) == len(bare) == len(full):
+            return all(map(is_same_change, zip(old, now, strict=True), zip(bare, full, strict=True)))
+        return _moved(old, now) == _moved(bare, full)
     return bool(then == after)
 
 
