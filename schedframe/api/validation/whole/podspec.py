@@ -14,6 +14,7 @@ from ...._wording import described
 from ....errors import InputError
 from ...codec import at_key
 from ...paths import steps_of
+from ...requirements import parse_integer
 from ..pod_fields import PORTS
 from ..rules import check_label_key, check_name, check_range
 from .label_keys import keys_selected_twice
@@ -98,11 +99,10 @@ def _annotation_problems(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -
 
 
 def _is_int32(written: str) -> bool:
-    digits = written.removeprefix("-")
-    # no sign, and no zero in front, is what the API server takes
-    if not (digits.isascii() and digits.isdecimal()) or (digits[0] == "0" and written != "0"):
-        return False
-    return -(2**31) <= int(written[:12]) < 2**31
+    number = parse_integer(written)
+    # the API server takes neither a plus nor a zero in front
+    is_plain = written == "0" or not written.startswith(("0", "+"))
+    return is_plain and number is not None and -(2**31) <= number < 2**31
 
 
 def _containers(pod: _Pod) -> Iterator[InputError]:

@@ -45,8 +45,10 @@ def check_requested(requested: Mapping[str, Any]) -> list[InputError]:
     """Return errors for names and amounts that no container can ask for."""
     found = []
     for name, amount in requested.items():
-        if name in CONTAINER_RESOURCES and type(amount) is str and amount[:1] != "-":
-            continue  # the most frequent amounts, which only the decoder could refuse
+        # the most frequent amounts are right, or only the decoder can refuse them
+        is_positive = amount[:1] != "-" if type(amount) is str else type(amount) is int and amount >= 0
+        if is_positive and name in CONTAINER_RESOURCES:
+            continue
         if isinstance(name, str):
             found += [at_key(error, name) for error in _requested_problems(name, amount)]
     return found
