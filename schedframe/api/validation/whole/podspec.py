@@ -17,6 +17,13 @@ from ...paths import steps_of
 from ...requirements import parse_integer
 from ..pod_fields import PORTS
 from ..rules import check_label_key, check_name, check_range
+from .host_names import (
+    check_dns_config,
+    check_dns_policy,
+    check_host_aliases,
+    check_host_name,
+    check_host_users,
+)
 from .label_keys import keys_selected_twice
 from .pod_resources import check_huge_pages, check_pod_resources
 from .reading import is_left_out, mapping, number, objects, sequence, text
@@ -36,6 +43,9 @@ class _Pod(NamedTuple):
     labels: Mapping[str, Any]
     is_pod: bool
     below: Sequence[InputError]
+
+
+_Rule = Callable[[_Pod], Iterator[InputError]]
 
 
 def check_pod(manifest: Mapping[str, Any], below: Sequence[InputError]) -> Iterable[InputError]:
@@ -302,40 +312,19 @@ def _resources(pod: _Pod) -> Iterator[InputError]:
         yield from check_pod_resources(pod.spec, is_pod=pod.is_pod)
 
 
-def _host_users(pod: _Pod) -> Iterator[InputError]:
-    # hostNetwork is left to the node: a feature that nodes declare allows it
-    for key in ("hostPID", "hostIPC"):
-        if pod.spec["hostUsers"] is False and pod.spec.get(key) is True:
-            # the path of the API server
-            path = f"H{key[1:]}"
-            yield InputError(path, f"{key} needs the users of the node", "leave hostUsers: false out")
+def _of_spec(check: Callable[[Mapping[str, Any]], Iterator[InputError]]) -> _Rule:
+    return lambda pod: check(pod.spec)
 
 
-def _dns(pod: _Pod) -> Iterator[InputError]:
-    config = mapping(pod.spec, "dnsConfig")
-    if text(pod.spec, "dnsPolicy") == "None" and not sequence(config, "nameservers"):
-        path = "dnsConfig" if is_left_out(pod.spec, "dnsConfig") else "dnsConfig.nameservers"
-        yield InputError(
-            path, "dnsPolicy None needs name servers, and there are none", "list their addresses"
-        )
-
-
-def _host_name(pod: _Pod) -> Iterator[InputError]:
-    if is_left_out(pod.spec, "hostnameOverride"):
-        return
-    for key in ("setHostnameAsFQDN", "hostNetwork"):
-        if pod.spec.get(key) is True:
-            fix = "write one of the two"
-            yield InputError("hostnameOverride", f"it does not go with {key}: true", fix)
-
-
-_BY_FIELD: Final[Mapping[str, Callable[[_Pod], Iterator[InputError]]]] = {
+_BY_FIELD: Final[Mapping[str, _Rule]] = {
     "affinity": _affinity,
     "containers": _containers,
-    "dnsPolicy": _dns,
+    "dnsConfig": _of_spec(check_dns_config),
+    "dnsPolicy": _of_spec(check_dns_policy),
     "ephemeralContainers": _ephemeral_containers,
-    "hostUsers": _host_users,
-    "hostnameOverride": _host_name,
+    "hostAliases": _of_spec(check_host_aliases),
+    "hostUsers": _of_spec(check_host_users),
+    "hostnameOverride": _of_spec(check_host_name),
     "initContainers": _init_containers,
     "resourceClaims": _claims,
     "resources": _resources,
