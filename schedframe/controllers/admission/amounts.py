@@ -18,3 +18,8 @@ def rounded(amounts: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
     return {
         name: Quantity(-(-amount.nano // _MILLI) * _MILLI, amount.format) for name, amount in amounts.items()
     }
+
+
+def like(amount: Quantity, other: Quantity) -> Quantity:
+    """Return *amount* in the notation of *other*; sums have lost theirs."""
+    return Quantity(amount.nano, other.format)

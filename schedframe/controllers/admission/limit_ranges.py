@@ -15,8 +15,9 @@ from attrs import define, evolve, field, frozen
 
 from ...api import Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod, Quantity, pod_requests
 from ...api.resources import pod_limits
-from .amounts import rounded
+from .amounts import like, rounded
 from .changes import Change, joined
+from .contradictions import contradictions
 from .parts import AdmissionPart
 from .refusal import AdmissionRefused, raise_all
 
@@ -69,7 +70,12 @@ class LimitRanger:
         return pod
 
     def check_pod(self, pod: Pod) -> None:
-        """Raise :class:`AdmissionRefused` if *pod* or one of its containers is out of bounds."""
+        """Raise :class:`AdmissionRefused` if *pod* or one of its containers is out of bounds.
+
+        So it is if what was filled in contradicts what the pod has.
+        """
+        if pod.namespace in self.ranges and ANNOTATION in pod.metadata.annotations:
+            raise_all(list(contradictions(pod)))
         for each in self.ranges.get(pod.namespace, ()):
             raise_all(
                 [
@@ -213,10 +219,10 @@ class _Bounds:
             return
         asked, limited, enforced = _comparable(request, limit, least)
         if asked < enforced:
-            problem = f"the request {request} is below {least}, the minimum"
+            problem = f"the request {like(request, least)} is below {least}, the minimum"
             yield self._refusal("requests", name, problem, f"{least} or more")
         elif limit is not None and limited < enforced:
-            problem = f"the limit {limit} is below {least}, the minimum"
+            problem = f"the limit {like(limit, least)} is below {least}, the minimum"
             yield self._refusal("limits", name, problem, f"{least} or more")
 
     def above(self, name: str, most: Quantity) -> Iterator[AdmissionRefused]:
@@ -229,10 +235,10 @@ class _Bounds:
             return
         asked, limited, enforced = _comparable(request, limit, most)
         if limited > enforced:
-            problem = f"the limit {limit} is above {most}, the maximum"
+            problem = f"the limit {like(limit, most)} is above {most}, the maximum"
             yield self._refusal("limits", name, problem, f"{most} or less")
         elif request is not None and asked > enforced:
-            problem = f"the request {request} is above {most}, the maximum"
+            problem = f"the request {like(request, most)} is above {most}, the maximum"
             yield self._refusal("requests", name, problem, f"{most} or less")
 
     def above_request(self, name: str, most: Quantity) -> Iterator[AdmissionRefused]:
@@ -245,7 +251,7 @@ class _Bounds:
             return
         asked, _, enforced = _comparable(request, None, most)
         if asked > enforced:
-            problem = f"the request {request} is above {most}, the maximum"
+            problem = f"the request {like(request, most)} is above {most}, the maximum"
             yield self._refusal("requests", name, problem, f"{most} or less")
 
     def beyond_ratio(self, name: str, most: Quantity) -> Iterator[AdmissionRefused]:

@@ -75,7 +75,7 @@ def test_other_namespaces_are_not_concerned() -> None:
     [
         ({"min": {"cpu": "2"}}, container({"cpu": "1"}), "requests[cpu]"),
         ({"max": {"cpu": "2"}}, container({"cpu": "1"}, {"cpu": "3"}), "limits[cpu]"),
-        ({"max": {"cpu": "2"}}, container({"cpu": "3"}), "requests[cpu]"),
+        ({"max": {"cpu": "2"}}, container({"cpu": "3"}, {"cpu": "1"}), "requests[cpu]"),
         ({"maxLimitRequestRatio": {"cpu": "2"}}, container({"cpu": "1"}, {"cpu": "2001m"}), "limits[cpu]"),
         ({"maxLimitRequestRatio": {"cpu": "2"}}, container({"cpu": "1"}), "limits[cpu]"),
         ({"maxLimitRequestRatio": {"cpu": "2"}}, container({"cpu": "0"}, {"cpu": "1"}), "requests[cpu]"),
@@ -129,12 +129,65 @@ def test_sidecars_count_beside_the_containers_and_other_init_containers_by_their
         admit(pod(one, initContainers=[sidecar, peak]), bounds)
 
 
+def test_sums_are_written_like_the_bound() -> None:
+    one = container({}, {"memory": "1Gi"})
+    with pytest.raises(AdmissionRefused, match="the limit 2Gi is above 1536Mi"):
+        admit(pod(one, one), limit_range({"type": "Pod", "max": {"memory": "1.5Gi"}}))
+    with pytest.raises(AdmissionRefused, match="the request 2Gi is below 3Gi"):
+        admit(pod(one, one), limit_range({"type": "Pod", "min": {"memory": "3Gi"}}))
+
+
 @pytest.mark.parametrize(("storage", "problem"), [("512Mi", "below 1Gi"), ("21Gi", "above 20Gi")])
 def test_claims_are_bounded(storage: str, problem: str) -> None:
     item = {"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}, "max": {"storage": "20Gi"}}
     assert admit(claim("20Gi"), limit_range(item)).object.name == "c"
     with pytest.raises(AdmissionRefused, match=problem):
         admit(claim(storage), limit_range(item))
+
+
+@pytest.mark.parametrize(
+    ("item", "spec", "path", "problem"),
+    [
+        (
+            {"default": {"cpu": "1"}},
+            {"requests": {"cpu": "2"}},
+            "containers[0].resources.requests[cpu]",
+            "the request 2 is above the limit 1",
+        ),
+        (
+            {"defaultRequest": {"memory": "2Gi"}},
+            {"limits": {"cpu": "1"}},
+            "resources.requests[memory]",
+            "1Gi for the pod is below 2Gi, the sum of its containers",
+        ),
+        (
+            {"default": {"memory": "2Gi"}, "defaultRequest": {"memory": "1Mi"}},
+            {"limits": {"cpu": "1"}},
+            "resources.containers[0][memory].limits",
+            "the limit 2Gi of c0 is above that of the pod, 1Gi",
+        ),
+        (
+            {"defaultRequest": {"example.com/gpu": "1"}},
+            {},
+            "containers[0].resources.limits[example.com/gpu]",
+            "there is no limit for the request 1",
+        ),
+        (
+            {"default": {"example.com/gpu": "2"}, "defaultRequest": {"example.com/gpu": "1"}},
+            {},
+            "containers[0].resources.requests[example.com/gpu]",
+            "the request 1 is not the limit 2",
+        ),
+    ],
+)
+def test_defaults_that_contradict_what_the_pod_has_are_refused(
+    item: dict[str, Any], spec: dict[str, Any], path: str, problem: str
+) -> None:
+    whole = {"resources": {"limits": {"memory": "1Gi"}}}
+    with pytest.raises(AdmissionRefused) as refused:
+        admit(pod(container(**spec), **whole), limit_range(item))
+    assert refused.value.path == f"spec.{path}"
+    assert problem in refused.value.problem
 
 
 def test_all_that_is_out_of_bounds_is_named() -> None:
