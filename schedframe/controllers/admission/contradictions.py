@@ -1,16 +1,26 @@
-"""Contradictions between what a pod has and what LimitRanger gave it.
+"""Amounts of a pod that do not go together once LimitRanger has filled it in.
 
-The API server validates a pod after LimitRanger has filled it in, so a request above the default limit is
-refused there. What contradicts itself in the manifest is found when that is read. Rules:
-pkg/apis/core/validation.
+The API server validates a pod after that. So a request above the default limit is refused, and huge pages
+without cpu and memory are right where a default adds these. What contradicts itself in the manifest is found
+when that is read. Rules: pkg/apis/core/validation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...api import HUGE_PAGES_PREFIX, Pod, PodSpec, Quantity, ResourceRequirements, pod_requests
+from ...api import (
+    HUGE_PAGES_PREFIX,
+    Pod,
+    PodSpec,
+    Quantity,
+    ResourceRequirements,
+    pod_requests,
+    to_manifest,
+)
 from ...api.resources import pod_limits
+from ...api.validation.published import published_name
+from ...api.validation.whole import ADMITTED_CHECKS
 from .amounts import like
 from .parts import AdmissionPart
 from .refusal import AdmissionRefused
@@ -27,6 +37,20 @@ def contradictions(pod: Pod) -> Iterator[AdmissionRefused]:
     if spec.resources is not None:
         yield from _within(spec.resources, "spec.resources")
         yield from _below_containers(pod, spec.resources)
+
+
+def lonely_huge_pages(pod: Pod) -> Iterator[AdmissionRefused]:
+    """Yield a refusal for each container of *pod* that has huge pages only, and for the pod as a whole."""
+    if not _has_huge_pages(pod.spec):
+        return
+    for error in ADMITTED_CHECKS[published_name(Pod)](to_manifest(pod)):
+        yield AdmissionRefused(AdmissionPart.LIMIT_RANGER, error.path, error.problem, error.fix)
+
+
+def _has_huge_pages(spec: PodSpec) -> bool:
+    own = () if spec.resources is None else (spec.resources,)
+    every = (*(each.resources for each in (*spec.containers, *spec.init_containers)), *own)
+    return any(_is_huge(name) for each in every for name in (*each.requests, *each.limits))
 
 
 def _within(resources: ResourceRequirements, path: str) -> Iterator[AdmissionRefused]:

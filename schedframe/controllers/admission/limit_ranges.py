@@ -17,7 +17,7 @@ from ...api import Container, LimitRange, LimitRangeItem, PersistentVolumeClaim,
 from ...api.resources import pod_limits
 from .amounts import like, rounded
 from .changes import Change, joined
-from .contradictions import contradictions
+from .contradictions import contradictions, lonely_huge_pages
 from .parts import AdmissionPart
 from .refusal import AdmissionRefused, raise_all
 
@@ -72,8 +72,9 @@ class LimitRanger:
     def check_pod(self, pod: Pod) -> None:
         """Raise :class:`AdmissionRefused` if *pod* or one of its containers is out of bounds.
 
-        So it is if what was filled in contradicts what the pod has.
+        So it is if what was filled in contradicts what the pod has, or is not enough for huge pages.
         """
+        raise_all(list(lonely_huge_pages(pod)))
         if pod.namespace in self.ranges and ANNOTATION in pod.metadata.annotations:
             raise_all(list(contradictions(pod)))
         for each in self.ranges.get(pod.namespace, ()):

@@ -57,7 +57,8 @@ def quota(hard: dict[str, Any], name: str = "q", **fields: Any) -> dict[str, Any
 
 
 def decoded(manifest: dict[str, Any]) -> Any:
-    return from_manifest(manifest, kinds=ADMISSION_KINDS)
+    """The object, without the checks that come before admission: it must bear what these would refuse."""
+    return from_manifest(manifest, kinds=ADMISSION_KINDS, strict=False)
 
 
 def admission(*known: dict[str, Any], **options: Any) -> Admission:

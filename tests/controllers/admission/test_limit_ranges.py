@@ -190,6 +190,18 @@ def test_defaults_that_contradict_what_the_pod_has_are_refused(
     assert problem in refused.value.problem
 
 
+def test_huge_pages_need_cpu_or_memory_which_a_default_may_give() -> None:
+    huge = {"hugepages-2Mi": "4Mi"}
+    with pytest.raises(AdmissionRefused) as refused:
+        admit(pod(container(huge, huge)))
+    assert refused.value.path == "spec.containers[0].resources"
+    found = admitted_pod(pod(container(huge, huge)), limit_range({"defaultRequest": {"cpu": "1"}}))
+    assert found.requests == {"cpu": 1000, "hugepages-2Mi": 4 * 2**20}
+    assert admitted_pod(pod(container(huge, huge)), without=["LimitRanger"]).requests == {
+        "hugepages-2Mi": 4 * 2**20
+    }
+
+
 def test_all_that_is_out_of_bounds_is_named() -> None:
     bounds = limit_range({"max": {"cpu": "1", "memory": "1Gi"}})
     with pytest.raises(AdmissionRefused) as refused:
