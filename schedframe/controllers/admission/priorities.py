@@ -59,7 +59,7 @@ class Priorities:
         )
         if resolved == spec:
             return pod
-        changes.append(_change(found))
+        changes.append(_change(found, spec.priority_class_name))
         return evolve(pod, spec=resolved)
 
     def resolve_group(self, group: PodGroup, changes: list[Change]) -> PodGroup:
@@ -79,7 +79,7 @@ class Priorities:
         resolved = evolve(
             spec, priority=found.value, priority_class_name=found.name, preemption_policy=policy
         )
-        changes.append(_change(found, PodGroup.KIND))
+        changes.append(_change(found, spec.priority_class_name, PodGroup.KIND))
         return evolve(group, spec=resolved)
 
     def _class_of(self, spec: Any) -> PriorityClass:
@@ -96,10 +96,11 @@ class Priorities:
         return found
 
 
-def _change(found: PriorityClass, kind: str = Pod.KIND) -> Change:
+def _change(found: PriorityClass, named: str, kind: str = Pod.KIND) -> Change:
+    """Return what was done; only a class that was not *named* gets a line."""
     if found is _NO_CLASS:
         return Change(_PART, "0 without a class", kind, is_routine=True)
-    return Change(_PART, f"{found.value} of class {found.name}", kind)
+    return Change(_PART, f"{found.value} of class {found.name}", kind, is_routine=bool(named))
 
 
 def _conflict(name: str, given: object, wanted: object, found: PriorityClass) -> AdmissionRefused:

@@ -183,9 +183,9 @@ def test_claims_are_bounded(storage: str, problem: str) -> None:
 def test_defaults_that_contradict_what_the_pod_has_are_refused(
     item: dict[str, Any], spec: dict[str, Any], path: str, problem: str
 ) -> None:
-    whole = {"resources": {"limits": {"memory": "1Gi"}}}
+    whole = {"limits": {"memory": "1Gi"}}
     with pytest.raises(AdmissionRefused) as refused:
-        admit(pod(container(**spec), **whole), limit_range(item))
+        admit(pod(container(**spec), resources=whole), limit_range(item))
     assert refused.value.path == f"spec.{path}"
     assert problem in refused.value.problem
 

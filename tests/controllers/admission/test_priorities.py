@@ -9,7 +9,7 @@ import pytest
 from schedframe.controllers.admission import AdmissionPart, AdmissionRefused
 from tests.cycle.pod_groups.helpers import group
 
-from .made import admit, admitted_pod, pod, priority_class
+from .made import admission, admit, admitted_pod, decoded, pod, priority_class
 
 HIGH = priority_class("high", 10, preemptionPolicy="Never")
 DEFAULT = priority_class("standard", 3, globalDefault=True)
@@ -79,3 +79,11 @@ def test_a_pod_group_without_a_class_keeps_its_priority() -> None:
 def test_it_can_be_switched_off() -> None:
     found = admit(pod(priorityClassName="unknown", priority=4), without=["Priority"]).object
     assert found.priority == 4
+
+
+def test_only_the_default_class_gets_a_line() -> None:
+    admitting = admission(HIGH, DEFAULT)
+    for name, spec in (("a", {}), ("b", {}), ("c", {"priorityClassName": "high"})):
+        admitting.admit(decoded(pod(name=name, **spec)))
+    assert admitting.lines() == ["Priority: 3 of class standard (2 pods)"]
+    assert "Priority: 10 of class high (1 pod)" in admitting.lines(routine=True)
