@@ -1,4 +1,4 @@
-"""One case of the admission family: what comes of a new manifest (``Admission`` in data/README.md).
+"""One case of the admission family: what comes of a manifest (``Admission`` in data/README.md).
 
 Three parts are compared, each by itself, and a line begins with the name of its part: ``verdict`` (is the
 object taken), ``causes`` (the fields that a refusal names), ``spec`` (what is stored).
@@ -8,28 +8,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, Final
 
 from attrs import frozen
 
-from schedframe.api import CONTROLLER_KINDS, ClusterObject, from_manifest, parse_quantity, to_manifest
+from schedframe.api import (
+    ADMISSION_KINDS,
+    CONTROLLER_KINDS,
+    ClusterObject,
+    from_manifest,
+    parse_quantity,
+    to_manifest,
+)
+from schedframe.controllers.admission import Admission
 from schedframe.errors import InputError
 
 from .corpus import Case
 from .difference import differences
-from .plan import Plan, waiting_for
 
 INVALID: Final = 422
 """Code of a refusal by validation, the only one that names all fields."""
-
-FORBIDDEN: Final = 403
-"""Code of a refusal by an admission plugin."""
-
-ADMISSION: Final = "schedframe.controllers.admission"
-IS_ADMITTED: Final = find_spec(ADMISSION) is not None
-"""Whether what admission does is there."""
 
 _POD: Final = (
     *("affinity", "containers", "hostNetwork", "initContainers", "nodeName", "nodeSelector", "overhead"),
@@ -59,6 +57,7 @@ DEFAULTS: Final = frozenset(
 )
 """Field and value that mean the same as no field."""
 
+_KINDS: Final = (*CONTROLLER_KINDS, *ADMISSION_KINDS)
 _AMOUNTS: Final = frozenset({"requests", "limits", "overhead"})
 _MEANT_EMPTY: Final = frozenset({"labelSelector", "storageClassName"})
 """Fields whose empty value means something else than no value."""
@@ -80,37 +79,23 @@ class Answer:
     stored: Mapping[str, Any] = {}
 
 
-def plan(case: Case, undelivered: frozenset[str]) -> Plan:
-    """What admission does waits for it: its refusals, and what it stores."""
-    if IS_ADMITTED:
-        return Plan()
-    expect = case["expect"]
-    if not expect["accepted"] and expect["code"] == FORBIDDEN:
-        return waiting_for(["admission"])
-    return Plan(reasons=("spec",)) if "spec" in expect else Plan()
-
-
 def compare(case: Case) -> list[str]:
     """The differences between what is expected of *case* and what comes of its object."""
-    if not IS_ADMITTED:
-        case["expect"].pop("spec", None)
     return list(answer_differences(case, create(case)))
 
 
 def create(case: Case) -> Answer:
     """Create the object of *case* in its cluster."""
+    admission = Admission.of([_decoded(manifest) for manifest in case["cluster"]])
     try:
-        obj = _decoded(case["object"])
-        if IS_ADMITTED:
-            admission = import_module(ADMISSION).Admission.of(map(_decoded, case["cluster"]))
-            obj = admission.admit(obj).object
+        admitted = admission.admit(_decoded(case["object"])).object
     except InputError as error:
         return Answer(error.errors)
-    return Answer(stored=to_manifest(obj))
+    return Answer(stored=to_manifest(admitted))
 
 
 def _decoded(manifest: Mapping[str, Any]) -> ClusterObject:
-    return from_manifest(manifest, strict=True, required=True, kinds=CONTROLLER_KINDS)
+    return from_manifest(manifest, strict=True, required=True, kinds=_KINDS)
 
 
 def answer_differences(case: Case, answer: Answer) -> Iterator[str]:

@@ -44,7 +44,7 @@ def properties(family: str, plan: Plan) -> tuple[str, list[object]]:
 
 
 def differing(lines: Iterable[str]) -> tuple[str, list[str]]:
-    """The parts in which a case differs, by the first words of its *lines*, as in ``user_properties``."""
+    """The parts in which a case differs, named by the first words of its *lines*: see :func:`properties`."""
     return DIFFERING, sorted({re.split(r"[^\w ]", line, maxsplit=1)[0] for line in lines})
 
 

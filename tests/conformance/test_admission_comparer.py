@@ -17,14 +17,11 @@ from .admission_case import (
     comparable,
     create,
     in_manifest,
-    plan,
     steps,
 )
 from .corpus import Case, Corpus
 from .mutation import Path, mutations
 from .reporting import differing
-
-NOTHING: frozenset[str] = frozenset()
 
 
 def answered(case: Case) -> Answer:
@@ -168,7 +165,3 @@ def test_an_object_is_refused_or_stored(bundled: Corpus) -> None:
     refused = create({**case, "object": misspelt})
     assert refused == evolve(refused, stored={})
     assert [error.path for error in refused.errors] == ["spec.contaners"]
-
-
-def test_nothing_is_excluded(bundled: Corpus) -> None:
-    assert all(plan(case, NOTHING).state != "excluded" for case in bundled.cases("admission"))
