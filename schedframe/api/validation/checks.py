@@ -15,10 +15,14 @@ from ..codec import Codec, at_key, decode_bool, decode_integer, decode_text, des
 from ..metadata import ClusterObject
 from ..times import parse_time
 from . import rules
-from .pod_fields import NAMES
+from .cluster_fields import CLUSTER_NAMES
+from .pod_fields import NAMES as POD_NAMES
 from .published import OBJECT_META, published_name, published_types
-from .whole import ADMITTED_CHECKS, CHECKS, CHECKS_AFTER, REQUIRED_CHECKS, CheckAfter, WholeCheck
+from .whole import ADMITTED_CHECKS, CHECKS, CHECKS_AFTER, REQUIRED_CHECKS, SEEN_AS, CheckAfter, WholeCheck
 from .whole.resources import check_requested
+
+NAMES: Final = {**POD_NAMES, **CLUSTER_NAMES}
+"""Field → whether it is a DNS label (or else a DNS subdomain), and whether an empty text is absence."""
 
 Errors = list[InputError] | None
 Check = Callable[[Any], Errors]
@@ -116,7 +120,13 @@ def _struct(name: str, mode: _Mode) -> Check:
     for registry, is_made in registries:
         if is_made and name in registry:
             check = _with_whole(check, registry[name])
-    return _with_after(check, CHECKS_AFTER[name]) if name in CHECKS_AFTER else check
+    if name in CHECKS_AFTER:
+        check = _with_after(check, CHECKS_AFTER[name])
+    return _as_seen(check, SEEN_AS[name]) if name in SEEN_AS else check
+
+
+def _as_seen(check: Check, seen_as: Callable[[Any], Any]) -> Check:
+    return lambda value: check(seen_as(value))
 
 
 def _with_whole(check: Check, whole: WholeCheck) -> Check:
@@ -154,12 +164,28 @@ _EMPTY: Final[tuple[Any, ...]] = (None, "", [])
 def _with_required(check: Check, keys: tuple[str, ...]) -> Check:
     def check_all(value: Any) -> Errors:
         found = check(value)
-        for key in keys:
-            if value.get(key) in _EMPTY and not _is_misspelt(key, found or ()):
-                found = [*(found or ()), rules.check_required(key)]
+        missing: list[str] = []
+        for path in keys:
+            # of a part that is missing, nothing else is
+            if path.startswith(tuple(f"{other}." for other in missing)) or not _is_missing(value, path):
+                continue
+            missing.append(path)
+            if not any(_is_misspelt(key, found or ()) for key in path.split(".")):
+                found = [*(found or ()), rules.check_required(path)]
         return found
 
     return check_all
+
+
+def _is_missing(value: Any, path: str) -> bool:
+    """Return whether nothing is at *path*; something of a wrong type on the way is another error."""
+    for key in path.split("."):
+        if not isinstance(value, Mapping):
+            return False
+        value = value.get(key)
+        if value in _EMPTY:
+            return True
+    return False
 
 
 def _struct_check(members: dict[str, _Member], *, is_open: bool = False) -> Check:
@@ -265,7 +291,7 @@ def _entries_check(field: str) -> Callable[[Mapping[str, Any]], list[InputError]
         return rules.check_labels
     if field == rules.ANNOTATIONS:
         return rules.check_annotations
-    return rules.check_capacity if field in rules.CAPACITIES else None
+    return None
 
 
 def _anything(_value: Any) -> Errors:

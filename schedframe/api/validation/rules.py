@@ -10,36 +10,25 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from ..._brief import shortened, shown
+from ..._brief import shown
 from ..._wording import described
 from ...errors import InputError
 from ..codec import at_key
 from ..requirements import label_key_problem, label_value_problem
+from .cluster_fields import CLUSTER_RANGES, CLUSTER_REQUIRED, CLUSTER_VALUES
 from .pod_fields import POD_RANGES, POD_REQUIRED, POD_VALUES
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _POLICIES: Final = ("Honor", "Ignore")
 _SELECTOR_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 _PREEMPTION: Final = ("PreemptLowerPriority", "Never")
-_RESTART: Final = ("Always", "OnFailure", "Never")
-_ACCESS_MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
-_VOLUME_MODES: Final = ("Filesystem", "Block")
 _STATUSES: Final = ("True", "False", "Unknown")
-_PORT: Final = (0, 65535)
-_WEIGHT: Final = (1, 100)
 _COUNT: Final = (1, 2**31 - 1)
-_AMOUNT: Final = (0, 2**31 - 1)
 
 VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     **POD_VALUES,
-    "core.v1.NodeCondition.status": _STATUSES,
+    **CLUSTER_VALUES,
     "core.v1.NodeSelectorRequirement.operator": (*_SELECTOR_OPERATORS, "Gt", "Lt"),
-    "core.v1.PersistentVolumeClaimSpec.accessModes": _ACCESS_MODES,
-    "core.v1.PersistentVolumeClaimSpec.volumeMode": ("", *_VOLUME_MODES),
-    "core.v1.PersistentVolumeClaimStatus.phase": ("", "Pending", "Bound", "Lost"),
-    "core.v1.PersistentVolumeSpec.accessModes": _ACCESS_MODES,
-    "core.v1.PersistentVolumeSpec.volumeMode": ("", *_VOLUME_MODES),
-    "core.v1.PersistentVolumeStatus.phase": ("", "Pending", "Available", "Bound", "Released", "Failed"),
     "core.v1.PodCondition.status": _STATUSES,
     "core.v1.PodStatus.phase": ("", "Pending", "Running", "Succeeded", "Failed", "Unknown"),
     "core.v1.Taint.effect": _EFFECTS,
@@ -53,41 +42,23 @@ VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "resource.v1.DeviceToleration.effect": ("", "NoSchedule", "NoExecute"),
     "resource.v1.DeviceToleration.operator": ("", "Exists", "Equal"),
     "resource.v1.ExactDeviceRequest.allocationMode": ("", "ExactCount", "All"),
-    "scheduling.v1.PriorityClass.preemptionPolicy": ("", *_PREEMPTION),
     "scheduling.v1alpha2.PodGroupSpec.disruptionMode": ("", "Pod", "PodGroup"),
     "scheduling.v1alpha2.PodGroupTemplate.disruptionMode": ("", "Pod", "PodGroup"),
     "scheduling.v1alpha3.PodGroupSpec.preemptionPolicy": ("", *_PREEMPTION),
     "scheduling.v1beta1.PodGroupSpec.preemptionPolicy": ("", *_PREEMPTION),
-    "storage.v1.StorageClass.volumeBindingMode": ("", "Immediate", "WaitForFirstConsumer"),
 }
 """Field → its values, or those of its items. With an empty text: absence is the same."""
 
 RANGES: Final[Mapping[str, tuple[int, int]]] = {
     **POD_RANGES,
-    "apps.v1.DeploymentSpec.replicas": _AMOUNT,
-    "apps.v1.ReplicaSetSpec.replicas": _AMOUNT,
-    "apps.v1.StatefulSetSpec.replicas": _AMOUNT,
-    "batch.v1.JobSpec.completions": _AMOUNT,
-    "batch.v1.JobSpec.parallelism": _AMOUNT,
-    "core.v1.ReplicationControllerSpec.replicas": _AMOUNT,
+    **CLUSTER_RANGES,
 }
 """Field → lowest and highest value."""
 
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     **POD_REQUIRED,
-    "apps.v1.DaemonSet": ("spec",),
-    "apps.v1.DaemonSetSpec": ("selector", "template"),
-    "apps.v1.Deployment": ("spec",),
-    "apps.v1.DeploymentSpec": ("selector", "template"),
-    "batch.v1.CronJob": ("spec",),
-    "batch.v1.CronJobSpec": ("schedule", "jobTemplate"),
-    "batch.v1.Job": ("spec",),
-    "batch.v1.JobSpec": ("template",),
-    "core.v1.PersistentVolume": ("spec",),
-    "core.v1.PersistentVolumeClaim": ("spec",),
-    "core.v1.PersistentVolumeClaimSpec": ("accessModes", "resources"),
+    **CLUSTER_REQUIRED,
     "core.v1.PersistentVolumeSpec": ("accessModes", "capacity"),
-    "core.v1.Taint": ("key", "effect"),
     "meta.v1.LabelSelectorRequirement": ("key", "operator"),
     "meta.v1.OwnerReference": ("kind", "name"),
     "resource.v1.Device": ("name",),
@@ -97,7 +68,6 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "resource.v1.ResourceClaim": ("spec",),
     "resource.v1.ResourceSlice": ("spec",),
     "resource.v1.ResourceSliceSpec": ("driver", "pool"),
-    "scheduling.v1.PriorityClass": ("value",),
     **{
         f"scheduling.{version}.{type}": fields
         for version in ("v1alpha2", "v1alpha3", "v1beta1")
@@ -110,18 +80,12 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
             ("WorkloadSpec", ("podGroupTemplates",)),
         )
     },
-    "storage.v1.CSINodeDriver": ("name", "nodeID"),
-    "storage.v1.CSIStorageCapacity": ("storageClassName",),
-    "storage.v1.StorageClass": ("provisioner",),
-    "storage.v1.VolumeAttachmentSpec": ("attacher", "nodeName", "source"),
 }
-"""Type → fields that must be there and not be empty. Images are left out: a dry run needs none."""
+"""Type → paths of what must be there and not be empty. Images are left out: a dry run needs none."""
 
 _NATIVE: Final = ("cpu", "memory", "ephemeral-storage")
 CONTAINER_RESOURCES: Final = frozenset(_NATIVE)
 """Resources without a domain that containers ask for, besides huge pages."""
-_NODE_RESOURCES: Final = (*_NATIVE, "pods", "storage")
-_RESOURCE_PREFIXES: Final = ("hugepages-", "attachable-volumes-")
 
 REQUESTS: Final = frozenset(
     {
@@ -131,9 +95,6 @@ REQUESTS: Final = frozenset(
     }
 )
 """Fields with amounts that containers ask for: the API server refuses other names without a domain."""
-CAPACITIES: Final = frozenset({"core.v1.NodeStatus.allocatable", "core.v1.NodeStatus.capacity"})
-"""Fields with amounts that nodes have: the API server takes any name; only misspellings are refused."""
-
 LABELS: Final = frozenset(
     {
         "core.v1.PodSpec.nodeSelector",
@@ -150,6 +111,7 @@ LABEL_KEYS: Final = frozenset(
         "core.v1.PodAffinityTerm.topologyKey",
         "core.v1.Taint.key",
         "core.v1.Toleration.key",
+        "core.v1.TopologySelectorLabelRequirement.key",
         "meta.v1.LabelSelectorRequirement.key",
     }
 )
@@ -170,6 +132,8 @@ _REQUIRED_FIXES: Final = {
     "operator": "write In, Exists or another operator",
     "effect": "write NoSchedule, PreferNoSchedule or NoExecute",
     "name": "give it a name",
+    "template.spec.restartPolicy": "write OnFailure or Never",
+    "resources.requests.storage": "write an amount such as 1Gi",
 }
 
 _LABEL_FIX: Final = "use letters, digits, -, _ and ., with a letter or digit at both ends, at most 63 in all"
@@ -206,7 +170,9 @@ def check_value(value: str, values: tuple[str, ...]) -> InputError | None:
 
 def check_required(name: str) -> InputError:
     """Return the error for the required field *name*, which is missing or empty."""
-    return InputError(name, "is missing or empty", _REQUIRED_FIXES.get(name, f"write the {name}"))
+    return InputError(
+        name, "is missing or empty", _REQUIRED_FIXES.get(name, f"write the {name.rpartition('.')[2]}")
+    )
 
 
 def check_range(value: int, limits: tuple[int, int]) -> InputError | None:
@@ -249,34 +215,6 @@ def check_label_value(value: str) -> InputError | None:
         return None
     shown = described(value) if len(value) <= _MAX_LABEL else f"a text of {len(value)} characters"
     return InputError("", f"{shown} is no value of a label", _LABEL_FIX)
-
-
-def _is_negative(amount: Any) -> bool:
-    return (
-        amount.startswith("-") if isinstance(amount, str) else isinstance(amount, int | float) and amount < 0
-    )
-
-
-def _amount(amount: Any) -> str:
-    return shortened(amount) if isinstance(amount, str) else shown(amount)
-
-
-def check_capacity(amounts: Mapping[str, Any]) -> list[InputError]:
-    """Return errors for amounts below 0, and for misspelt resources without domain."""
-    found = [
-        at_key(InputError("", f"{_amount(amount)} is below 0", "write 0 or more"), name)
-        for name, amount in amounts.items()
-        if _is_negative(amount)
-    ]
-    return found + [
-        at_key(unknown_resource(name, _NODE_RESOURCES), name)
-        for name in amounts
-        if isinstance(name, str)
-        and name not in _NODE_RESOURCES
-        and "/" not in name
-        and not name.startswith(_RESOURCE_PREFIXES)
-        and meant(name, _NODE_RESOURCES)
-    ]
 
 
 def unknown_resource(name: str, known: Iterable[str]) -> InputError:

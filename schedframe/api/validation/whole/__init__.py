@@ -12,8 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ....errors import InputError
-from .cluster import CLUSTER_CHECKS
+from .cluster import CLUSTER_CHECKS, REQUIRED_CLUSTER_CHECKS, SEEN_AS
 from .pods import ADMITTED_POD_CHECKS, POD_CHECKS, POD_CHECKS_AFTER, REQUIRED_POD_CHECKS
+
+__all__ = [
+    "ADMITTED_CHECKS",
+    "CHECKS",
+    "CHECKS_AFTER",
+    "REQUIRED_CHECKS",
+    "SEEN_AS",
+    "CheckAfter",
+    "WholeCheck",
+]
 
 WholeCheck = Callable[[Mapping[str, Any]], Iterable[InputError]]
 CheckAfter = Callable[[Mapping[str, Any], Sequence[InputError]], Iterable[InputError]]
@@ -24,7 +34,7 @@ CHECKS: Final[Mapping[str, WholeCheck]] = {**POD_CHECKS, **CLUSTER_CHECKS}
 CHECKS_AFTER: Final[Mapping[str, CheckAfter]] = POD_CHECKS_AFTER
 """Published type → its check, which gets the errors of all parts, too: a part may need another one."""
 
-REQUIRED_CHECKS: Final[Mapping[str, WholeCheck]] = REQUIRED_POD_CHECKS
+REQUIRED_CHECKS: Final[Mapping[str, WholeCheck]] = {**REQUIRED_POD_CHECKS, **REQUIRED_CLUSTER_CHECKS}
 """Published type → its check of what must be there, which is made only if missing fields count."""
 
 ADMITTED_CHECKS: Final[Mapping[str, WholeCheck]] = ADMITTED_POD_CHECKS
