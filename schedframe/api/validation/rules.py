@@ -58,7 +58,6 @@ RANGES: Final[Mapping[str, tuple[int, int]]] = {
 REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     **POD_REQUIRED,
     **CLUSTER_REQUIRED,
-    "core.v1.PersistentVolumeSpec": ("accessModes", "capacity"),
     "meta.v1.LabelSelectorRequirement": ("key", "operator"),
     "meta.v1.OwnerReference": ("kind", "name"),
     "resource.v1.Device": ("name",),
