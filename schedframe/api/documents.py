@@ -125,6 +125,8 @@ def _unreadable(error: yaml.YAMLError, text: str, name: str) -> InputError:
     elif "undefined alias" in problem and rest.startswith("*"):
         problem += f" {rest.split(maxsplit=1)[0]}"
     fix = next((fix for mark, fix in _YAML_FIXES.items() if mark in problem), "check indentation and quotes")
+    if "{{" in text:
+        fix = "render the template first, as helm template does"
     return InputError("", f"cannot be read as YAML: {problem}", fix, location=where)
 
 

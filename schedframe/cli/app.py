@@ -101,8 +101,13 @@ def schedule(options: ScheduleOptions) -> None:
         outcome = run_schedule(options)
         if lines := render(outcome, options.output):
             emit(*lines)
-        if outcome.pending:
-            raise typer.Exit(exits.SOME_PENDING)
+        raise typer.Exit(
+            exits.code_of(
+                is_pending=bool(outcome.pending),
+                is_refused=bool(outcome.refused),
+                has_faults=bool(outcome.faults),
+            )
+        )
 
 
 @app.command(epilog=exits.CODES, short_help="Why a pod is pending, and what would help.")
@@ -114,13 +119,14 @@ def explain(options: ExplainOptions) -> None:
     pending pods are placed first, as schedule does.
     """
     with exits.reporting():
-        from .explain import form, has_node, run_explain
+        from .explain import form, has_node, is_faulty, run_explain
 
         options.check()
         explanation = run_explain(options)
         emit_document(form(explanation, options.output))
-        if not has_node(explanation):
-            raise typer.Exit(exits.SOME_PENDING)
+        raise typer.Exit(
+            exits.code_of(is_pending=not has_node(explanation), has_faults=is_faulty(explanation))
+        )
 
 
 app.command(cls=GroupedCommand, epilog=exits.CODES, short_help="Schedule the pods of a real cluster.")(run)
@@ -172,12 +178,17 @@ def new_plugin(
 
 
 @config_app.command(epilog=exits.OTHER_CODES, short_help="Check a configuration.")
-def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="KubeSchedulerConfiguration.")]) -> None:
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="KubeSchedulerConfiguration.")],
+    files: Annotated[
+        bool, typer.Option("--files", help="Also read the certificates that extenders name.")
+    ] = False,
+) -> None:
     """Say whether a scheduler can be made from a configuration; every error with its line and field."""
     with exits.reporting():
-        from .commands import check_config
+        from .config_check import check_config
 
-        emit(check_config(file))
+        emit(check_config(file, read_files=files))
 
 
 @config_app.command(epilog=exits.OTHER_CODES, short_help="Print the effective configuration.")

@@ -6,17 +6,16 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 
 from ..api import Pod
-from ..cluster import InMemoryCluster
 from ..config import EffectiveConfig, dump_config, load_config
-from ..cycle import Scheduler
+from ..controllers import Workloads
+from ..errors import InputError
 from ..framework import Registry
-from ..framework.unreached import unreached_binders
 from .exits import reading, writing
 from .gates import parsed_gates
 from .offline_options import ScheduleOptions
 from .outcome import Outcome
 from .scheduling import faults_shown, left_out, schedule
-from .sources import read_manifests
+from .sources import Manifests, read_manifests
 from .terminal import note, progress
 
 
@@ -32,8 +31,10 @@ def run_schedule(options: ScheduleOptions) -> Outcome:
         manifests = read_manifests(options.files or [], advance, options.source, there)
     for line in manifests.notes():
         note(line)
-    _note_left_out(config, registry)
+    note_left_out(config, registry)
     pending = sum(isinstance(obj, Pod) and not obj.node_name for obj in manifests.objects)
+    if live is None:
+        _check_pods(manifests, options)
     if not pending:
         note("nothing to schedule: no object is a pod without a node")
     with faults_shown(options.verbose), progress("scheduling pods", pending) as advance:
@@ -45,36 +46,30 @@ def run_schedule(options: ScheduleOptions) -> Outcome:
     return outcome
 
 
+def _check_pods(manifests: Manifests, options: ScheduleOptions) -> None:
+    """Raise :class:`InputError` if there is no pod, and objects of other kinds were skipped."""
+    if not manifests.skipped or options.workloads is Workloads.IGNORE:
+        return
+    if not any(isinstance(obj, Pod) for obj in manifests.objects):
+        problem, fix = "there are no pods in it, and other kinds were skipped", "add pods or workloads"
+        raise InputError("", problem, fix, location=", ".join(options.files or []))
+
+
 def configuration(
-    file: Path | None, registry: Registry, feature_gates: Sequence[str] = ()
+    file: Path | None, registry: Registry, feature_gates: Sequence[str] = (), *, read_files: bool = True
 ) -> EffectiveConfig:
     """Return the effective configuration of *file*, or the default one. Raises ConfigError, InputError."""
     if file is not None:
         with reading(str(file)), file.open(encoding="utf-8") as stream:
             stream.read()
     gates = parsed_gates(feature_gates)
-    return load_config(file, catalogue=registry.full_catalogue(), feature_gates=gates)
-
-
-def check_config(file: Path) -> str:
-    """Return one line if a scheduler can be made from *file*. Raises ConfigError, InputError.
-
-    Nothing is imported that only the file names.
-    """
-    registry = Registry.installed(skip_imports=True)
-    config = configuration(file, registry)
-    with Scheduler(InMemoryCluster(), config, registry=registry) as scheduler:
-        names = ", ".join(profile.scheduler_name for profile in config.profiles)
-        for framework in scheduler.core.frameworks.values():
-            if unreached := unreached_binders(framework.plan):
-                note(f"profile {framework.profile_name}: {unreached}")
-    _note_left_out(config, registry)
-    return f"{file}: good; profiles: {names}"
+    catalogue = registry.full_catalogue()
+    return load_config(file, catalogue=catalogue, feature_gates=gates, read_files=read_files)
 
 
 def effective_config(file: Path | None) -> str:
     """Return the effective configuration as YAML text. Raises ConfigError, InputError."""
-    return dump_config(configuration(file, Registry.installed(skip_imports=True)))
+    return dump_config(configuration(file, Registry.installed(skip_imports=True), read_files=False))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -83,7 +78,8 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _note_left_out(config: EffectiveConfig, plugins: Container[str]) -> None:
+def note_left_out(config: EffectiveConfig, plugins: Container[str]) -> None:
+    """Note the plugins that *config* enables and that are not among *plugins*."""
     absent = left_out(config, plugins)
     if paths := [name for name in absent if ":" in name]:
         note(f"import paths, which are not followed here and so not checked: {', '.join(paths)}")

@@ -16,6 +16,8 @@ SUCCESS = 0
 SOME_PENDING = 1
 BAD_INPUT = 2
 NO_CLUSTER = 3
+REFUSED = 4
+PLUGIN_FAULT = 5
 INTERNAL = 70
 INTERRUPTED = 130
 
@@ -23,7 +25,8 @@ MOST_LINES = 100
 """Problems of the input that are written; the others are counted."""
 
 CODES = """Exit codes: 0 all pods placed (or: done), 1 some pods stay pending, 2 bad input or usage,
-3 the cluster cannot be reached or refuses, 70 a fault of schedframe itself, 130 interrupted."""
+3 the cluster cannot be reached or refuses, 4 admission or a quota refuses some objects, 5 a plugin failed,
+70 a fault of schedframe itself, 130 interrupted."""
 
 OTHER_CODES = (
     """Exit codes: 0 done, 2 bad input or usage, 70 a fault of schedframe itself, 130 interrupted."""
@@ -43,7 +46,7 @@ def reporting() -> Iterator[None]:
         raise typer.Exit(NO_CLUSTER) from None
     except SchedframeError as error:
         complain(*lines_of(error))
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(REFUSED if _is_refusal(error) else BAD_INPUT) from None
     except KeyboardInterrupt:
         complain("interrupted")
         raise typer.Exit(INTERRUPTED) from None
@@ -51,6 +54,22 @@ def reporting() -> Iterator[None]:
         raise
     except Exception as error:  # noqa: BLE001 - whatever is left is our own fault and says so
         _internal(error)
+
+
+def _is_refusal(error: SchedframeError) -> bool:
+    """Return whether nothing is wrong with the input but that admission refuses some of its objects."""
+    from ..controllers.admission import AdmissionRefused  # loads much that other commands do not need
+
+    return isinstance(error, InputError) and all(isinstance(each, AdmissionRefused) for each in error.errors)
+
+
+def code_of(*, is_pending: bool, is_refused: bool = False, has_faults: bool = False) -> int:
+    """Return the exit code of a run: that of the gravest of what happened to its pods."""
+    if has_faults:
+        return PLUGIN_FAULT
+    if is_refused:
+        return REFUSED
+    return SOME_PENDING if is_pending else SUCCESS
 
 
 def lines_of(error: SchedframeError) -> list[str]:

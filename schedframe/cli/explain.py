@@ -51,6 +51,11 @@ def has_node(explanation: Explanation) -> bool:
     return explanation.verdict in (Verdict.PLACED, Verdict.FITS)
 
 
+def is_faulty(explanation: Explanation) -> bool:
+    """Return whether a plugin failed, so that it is not known whether the pod would get a node."""
+    return explanation.verdict is Verdict.FAILED
+
+
 def form(explanation: Explanation, wanted: ExplainForm) -> str:
     """Return the answer on stdout."""
     if wanted is ExplainForm.TEXT:

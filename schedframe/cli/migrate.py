@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from .._visible import visible_lines
-from ..config import load_config
+from ..config import ConfigBuildError, load_config
 from ..config.legacy import PROVIDERS, Migration, migrate, provider
 from ..errors import InputError
 from ..framework import Registry
 from .sources import STDIN, standard_input
-from .terminal import note
+from .terminal import caution, note
 from .yaml_text import yaml_text
 
 
 def migrated_config(file: Path | None, algorithm_provider: str | None) -> str:
     """Return the configuration of today as YAML text with comments. Raises ConfigError, InputError.
 
-    *file* ``-`` is standard input. What cannot be kept is noted on stderr.
+    *file* ``-`` is standard input. What cannot be kept is noted on stderr. Plugins that are not here are
+    warnings there and comments in the text; certificates are not read.
     """
     if (file is None) == (algorithm_provider is None):
         raise InputError("config migrate", "give a FILE or --algorithm-provider, one of the two")
@@ -29,9 +31,22 @@ def migrated_config(file: Path | None, algorithm_provider: str | None) -> str:
         raise InputError("--algorithm-provider", f"{algorithm_provider} is neither {' nor '.join(PROVIDERS)}")
     for each in migration.not_kept:
         note(str(each))
-    load_config(migration.config, catalogue=Registry.installed(skip_imports=True).full_catalogue())
-    return f"{_comment(migration)}\n{yaml_text(migration.config)}\n"
+    problems = _problems(migration.config)
+    for problem in problems:
+        caution(problem)
+    return f"{_comment(migration, problems)}\n{yaml_text(migration.config)}\n"
 
 
-def _comment(migration: Migration) -> str:
-    return visible_lines([f"# Migrated from {migration.kind}.", *(f"# {each}" for each in migration.notes)])
+def _problems(config: dict[str, Any]) -> list[str]:
+    """Return what is missing here for a scheduler of *config*: plugins, for example. Raises ConfigError."""
+    catalogue = Registry.installed(skip_imports=True).full_catalogue()
+    try:
+        load_config(config, catalogue=catalogue, read_files=False)
+    except ConfigBuildError as error:
+        return [str(each) for each in error.errors]
+    return []
+
+
+def _comment(migration: Migration, problems: list[str]) -> str:
+    lines = [f"Migrated from {migration.kind}.", *map(str, migration.notes)]
+    return visible_lines([f"# {each}" for each in (*lines, *(f"TO DO: {each}" for each in problems))])

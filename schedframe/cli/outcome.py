@@ -63,6 +63,8 @@ class Outcome:
     """Kinds that were skipped, with the number of objects."""
     faults: list[str] = field(factory=list)
     """Plugins whose faults ended the last cycles of pods."""
+    refused: list[str] = field(factory=list)
+    """What a cluster would refuse of the objects that are there, one line each."""
     explanations: list[Evaluation] = field(factory=list)
     proposals: Mapping[str, Proposals] = field(factory=dict)
     """Explained pod that stays pending → what would help it, in the cluster after the run."""

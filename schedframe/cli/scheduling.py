@@ -127,6 +127,7 @@ def schedule(
         usage=usage_of(simulation.scheduler.core.cache.table),
         skipped=dict(sorted(manifests.skipped.items())),
         faults=sorted(set(notes.faults.values())),
+        refused=[*manifests.refused, *simulation.refused],
     )
     if explain is not None:
         outcome.explanations = list(_explanations(simulation, outcome, search))

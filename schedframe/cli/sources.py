@@ -65,6 +65,8 @@ class Manifests:
     placements: GivenPlacements = field(factory=GivenPlacements)
     """Bindings and earlier results among the manifests."""
 
+    refused: list[str] = field(factory=list)
+    """What a cluster would refuse of the objects, one line each."""
     done: list[str] = field(factory=list)
     """What was done with the objects, one line for each kind of change."""
     without: frozenset[str] = frozenset()
@@ -119,7 +121,8 @@ def read_manifests(
             manifests.objects += _taken(intake, location, obj)
     problems.raise_any()
     manifests.objects = manifests.placements.applied(manifests.objects)
-    manifests.done, manifests.given = intake.notes(), intake.given
+    manifests.done, manifests.refused = intake.notes(), intake.refusals
+    manifests.given = intake.given
     manifests.skipped += intake.left_alone
     return manifests
 

@@ -12,6 +12,7 @@ from .catalogue import POINTS, WEIGHTED_POINTS, Catalogue
 from .decode import suggestion
 from .defaults import enabled_names
 from .effective import EffectiveConfig, EffectiveProfile, EnabledPlugin
+from .elsewhere import project_of
 from .errors import ConfigBuildError, FieldError
 from .extenders import ignored_resources, in_call_order, transport_problems
 from .model import ALL, KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig, Plugins
@@ -20,9 +21,14 @@ MAX_NODE_SCORE: Final = 100
 _INT64_MAX: Final = 2**63 - 1
 
 
-def build(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> EffectiveConfig:
-    """Return the configuration to build a scheduler from. ConfigBuildError with all errors of this stage."""
-    errors = list(transport_problems(config.extenders))
+def build(
+    config: KubeSchedulerConfiguration, catalogue: Catalogue, *, read_files: bool = True
+) -> EffectiveConfig:
+    """Return the configuration to build a scheduler from. ConfigBuildError with all errors of this stage.
+
+    Without *read_files*, certificates in files are taken to be right.
+    """
+    errors = list(transport_problems(config.extenders, read_files=read_files))
     config, problems = _ignore_managed_resources(config, catalogue)
     errors.extend(problems)
     profiles = []
@@ -158,19 +164,27 @@ class _ProfileBuilder:
         reason = self.catalogue.why_not(name)
         if reason is not None:
             return reason
+        if project := project_of(name):
+            return f"this is a plugin of {project}; register one of this name in Python, or leave it out"
         close = suggestion(name, self.catalogue.names())
         return f"there is no such plugin; register it or leave it out{close}"
 
     def _check_counts(self, expanded: Mapping[str, Sequence[str]]) -> None:
         sorts = list(expanded["queueSort"])
-        if len(sorts) != 1:
+        # plugins that are not known may well be those that are missing
+        if len(sorts) != 1 and (sorts or not self._has_unknown("queueSort")):
             others = " or ".join(f'Profile().disable("{name}")' for name in sorts[:-1])
             fix = f"disable the others: {others} in Python, queueSort.disabled in a file"
             detail = f"exactly one plugin must sort the queue; {fix if sorts else 'enable one'}"
             self.errors.append(FieldError.invalid(f"{self.path}.plugins.queueSort", sorts, detail))
-        if not expanded["bind"]:
+        if not expanded["bind"] and not self._has_unknown("bind"):
             detail = "at least one plugin must bind pods; enable one"
             self.errors.append(FieldError.required(f"{self.path}.plugins.bind", detail))
+
+    def _has_unknown(self, point: str) -> bool:
+        """Return whether an unknown plugin might run at *point*."""
+        enabled = (*self.plugins.at(point).enabled, *self.plugins.multi_point.enabled)
+        return any(self.catalogue.get(plugin.name) is None for plugin in enabled)
 
     def _weights(self, point: str) -> dict[str, int]:
         """Return the weight of each plugin of the point; its own list comes first, 0 and None mean 1."""

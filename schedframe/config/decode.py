@@ -79,6 +79,9 @@ def _body(document: Document) -> dict[str, Any]:
         error = FieldError.required("apiVersion", f"write {GROUP_VERSION}")
     elif not data.get("kind"):
         error = FieldError.required("kind", f"write {KIND}")
+    elif data["kind"] == "ConfigMap":
+        detail = f"expected a {KIND}; schedframe config migrate takes it out of a ConfigMap"
+        error = FieldError.invalid("kind", "ConfigMap", detail)
     elif data["apiVersion"] != GROUP_VERSION:
         converter = "schedframe config migrate converts older versions and policies"
         detail = f"only {GROUP_VERSION} can be read; {converter}"
@@ -184,5 +187,5 @@ def _args_without_kind(args: Any, args_class: type[Any], path: str, errors: list
 
 def suggestion(name: str, known: tuple[str, ...]) -> str:
     """Return ``; did you mean …?`` for a similar name, else an empty string."""
-    close = get_close_matches(name, known, n=1)
+    close = get_close_matches(name, known, n=1, cutoff=0.82)
     return f'; did you mean "{close[0]}"?' if close else ""

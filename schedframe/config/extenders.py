@@ -24,16 +24,22 @@ def ignored_resources(extenders: Iterable[Extender]) -> tuple[str, ...]:
     )
 
 
-def transport_problems(extenders: Iterable[Extender]) -> Iterator[FieldError]:
-    """Yield the errors in the settings of connections to extenders. Reads certificate files."""
+def transport_problems(extenders: Iterable[Extender], *, read_files: bool) -> Iterator[FieldError]:
+    """Yield the errors in the settings of connections to extenders, and in certificates if *read_files*."""
     for index, extender in enumerate(extenders):
         if extender.tls_config is not None:
             path = f"extenders[{index}].tlsConfig"
-            problems = list(_tls_problems(extender.tls_config, path, extender.enable_https))
-            yield from problems or _unusable(extender, path)
+            problems = list(_tls_problems(extender.tls_config, path, extender.enable_https, read_files))
+            if not problems and (read_files or not _has_files(extender.tls_config)):
+                problems += _unusable(extender, path)
+            yield from problems
 
 
-def _tls_problems(tls: ExtenderTLSConfig, path: str, https: bool) -> Iterator[FieldError]:
+def _has_files(tls: ExtenderTLSConfig) -> bool:
+    return bool(tls.ca_file or tls.cert_file or tls.key_file)
+
+
+def _tls_problems(tls: ExtenderTLSConfig, path: str, https: bool, read_files: bool) -> Iterator[FieldError]:
     has_ca = bool(tls.ca_data or tls.ca_file)
     has_pair = bool(tls.cert_data or tls.cert_file) and bool(tls.key_data or tls.key_file)
     insecure = tls.insecure or (https and not has_ca)
@@ -49,7 +55,7 @@ def _tls_problems(tls: ExtenderTLSConfig, path: str, https: bool) -> Iterator[Fi
         }
         for name, (data, file) in files.items():
             content = data
-            if not data and file:
+            if not data and file and read_files:
                 try:
                     content = Path(file).read_bytes()
                 except OSError as error:

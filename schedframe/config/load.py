@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from attrs import evolve
 
@@ -13,12 +15,15 @@ from .catalogue import Catalogue, CatalogueEntry, installed_catalogue
 from .decode import Source, decode, profiles_of, resolve_args
 from .defaults import apply_defaults
 from .effective import EffectiveConfig
-from .errors import ConfigBuildError, ConfigValidationError
+from .errors import ConfigBuildError, ConfigValidationError, FieldError
 from .feature_gates import FeatureGates
 from .gated_args import apply_gates
+from .model import KubeSchedulerConfiguration
 from .passed import PassedPlugin, enable_passed
 from .profile import unknown_disabled
 from .validation import validate
+
+_MULTI_POINT: Final = re.compile(r"profiles\[(\d+)\]\.plugins\.multiPoint\.enabled")
 
 ConfigSource = Source | EffectiveConfig
 """What a scheduler takes as its configuration; ``None`` is the default one."""
@@ -33,6 +38,7 @@ def load_config(
     passed: Iterable[PassedPlugin] = (),
     keep_extenders: bool | None = None,
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+    read_files: bool = True,
 ) -> EffectiveConfig:
     """Read, default and check a configuration.
 
@@ -44,6 +50,7 @@ def load_config(
     :param passed: plugins to enable in every profile, if no profile names them. PluginError if one is passed
         with a weight and named too.
     :param keep_extenders: deprecated and without effect; extenders are always accepted.
+    :param read_files: False: the certificates that extenders name need not be on this machine.
     :param feature_gates: by name, see :class:`FeatureGates`; they add plugins to the default profile.
 
     Raises ConfigDecodeError, ConfigValidationError or ConfigBuildError, each with all errors of its stage.
@@ -52,6 +59,7 @@ def load_config(
         warnings.warn("keep_extenders has no effect any more", DeprecationWarning, stacklevel=2)
     plugins = (installed_catalogue() if catalogue is None else catalogue).extended(out_of_tree)
     config, document = decode(source, plugins)
+    given = config
     for message in unknown_disabled(profiles_of(source), plugins):
         warnings.warn(message, stacklevel=2)
     gates = FeatureGates.of(feature_gates)
@@ -61,7 +69,20 @@ def load_config(
     if errors:
         raise ConfigValidationError(evolve(error, location=document.locate(error.field)) for error in errors)
     try:
-        return evolve(build(config, plugins), feature_gates=gates)
+        return evolve(build(config, plugins, read_files=read_files), feature_gates=gates)
     except ConfigBuildError as error:
-        located = (evolve(each, location=document.locate(each.field)) for each in error.errors)
-        raise ConfigBuildError(located) from None
+        indexed = [_with_index(each, given) for each in error.errors]
+        raise ConfigBuildError(evolve(e, location=document.locate(e.field)) for e in indexed) from None
+
+
+def _with_index(error: FieldError, given: KubeSchedulerConfiguration) -> FieldError:
+    """Return an error about a plugin of multiPoint with its index in the list as given, without defaults."""
+    match = _MULTI_POINT.fullmatch(error.field)
+    if match is None or int(match[1]) >= len(given.profiles):
+        return error
+    plugins = given.profiles[int(match[1])].plugins
+    names = [plugin.name for plugin in plugins.multi_point.enabled] if plugins is not None else []
+    if error.value not in names:
+        return error
+    last = max(index for index, name in enumerate(names) if name == error.value)
+    return evolve(error, field=f"{error.field}[{last}]")

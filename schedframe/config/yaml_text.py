@@ -73,16 +73,40 @@ def parse_yaml(text: str, document: Document, problems: list[FieldError]) -> Non
         mark = getattr(error, "problem_mark", None)
         where = document.at_line(mark.line + 1) if mark else document.name
         what = getattr(error, "problem", None) or str(error)
-        problem = evolve(FieldError.invalid("", document.name, f"not YAML: {what}"), location=where)
+        detail = f"not YAML: {what}{_template_hint(text)}"
+        problem = evolve(FieldError.invalid("", document.name, detail), location=where)
         raise ConfigDecodeError([problem]) from error
     except UnicodeEncodeError as error:
         problem = FieldError.invalid("", document.name, f"not Unicode text: {error.reason}")
         raise ConfigDecodeError([problem]) from error
     if node is not None:
         try:
-            document.data = _Converter(document, problems).convert(node, "")
+            document.data = _Converter(document, problems, _template_hint(text)).convert(node, "")
         except RecursionError:
             raise too_deep(document) from None
+
+
+def _template_hint(text: str) -> str:
+    return "; render the template first, as helm template does" if "{{" in text else ""
+
+
+def second_document(text: str) -> int:
+    """Return the line (from 1) at which a second document with some content begins; 0 if there is none."""
+    import yaml
+
+    started = 0
+    line = 0
+    try:
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            if isinstance(event, yaml.DocumentStartEvent):
+                started, line = started + 1, (event.start_mark.line if event.start_mark else 0) + 1
+            elif started > 1 and isinstance(event, yaml.NodeEvent):
+                is_empty = isinstance(event, yaml.ScalarEvent) and not event.value
+                if not is_empty:
+                    return line
+    except yaml.YAMLError:
+        return line if started > 1 else 0
+    return 0
 
 
 def too_deep(document: Document) -> ConfigDecodeError:
@@ -134,6 +158,8 @@ class _Converter:
 
     document: Document
     problems: list[FieldError]
+    hint: str = ""
+    """Appended to the problem of a key that is no text."""
     _open: set[int] = field(factory=set)
     _done: dict[int, Any] = field(factory=dict)
 
@@ -161,7 +187,7 @@ class _Converter:
         own: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if key_node.id != "scalar":
-                self._refuse(path, "", "a key is a list or an object; use plain words as keys")
+                self._refuse(path, "", f"a key is a list or an object; use plain words as keys{self.hint}")
                 continue
             if key_node.tag == _PLAIN and key_node.value == _MERGE:
                 for mapping in self._merged(value_node, path):

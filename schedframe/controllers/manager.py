@@ -167,5 +167,10 @@ class ControllerManager:
                 return
         self.cluster.apply(obj)
 
+    @property
+    def refused(self) -> list[str]:
+        """Return the objects of controllers that admission refused, one line each."""
+        return list(self._refused)
+
     def __repr__(self) -> str:
         return brief_of(self, cluster=self.cluster)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from attrs import define, field, frozen
 
 from ..api import ClusterObject, Pod
+from ..cluster import InMemoryCluster
 from ..errors import InputError
 
 RESULT_VERSION: Final = "schedframe/v1"
@@ -78,6 +79,22 @@ class GivenPlacements:
             for obj in objects
             if not isinstance(obj, Pod) or obj.key not in self.preempted
         ]
+
+    def applied_in(self, cluster: InMemoryCluster, values: Sequence[ClusterObject]) -> list[ClusterObject]:
+        """Return *values*, and pods of *cluster*, on their given nodes; delete pods that were preempted.
+
+        Raises :class:`InputError` for a placement that is impossible; nothing is deleted then. O(cluster).
+        """
+        added = {(value.KIND, value.key) for value in values}
+        present = [
+            obj for kind in ("Node", "Pod") for obj in cluster.list(kind) if (kind, obj.key) not in added
+        ]
+        placed = self.applied([*values, *present])
+        unchanged = set(map(id, present))
+        for obj in present:
+            if isinstance(obj, Pod) and obj.key in self.preempted:
+                cluster.delete("Pod", obj.key)
+        return [obj for obj in placed if id(obj) not in unchanged]
 
 
 def _binding(location: str, manifest: Mapping[str, Any]) -> _Placement:

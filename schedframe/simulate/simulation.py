@@ -34,8 +34,6 @@ from .evaluation import Evaluation
 from .evaluator import Evaluator
 from .placements import Placement, Placements
 
-Manifest = Mapping[str, Any]
-
 _OPTIONS: Final = (
     *("config", "plugins", "registry", "extenders"),
     *("seed", "verify", "score_all_nodes", "feature_gates"),
@@ -58,6 +56,7 @@ class Simulation:
     _lines: list[str]
     given: dict[tuple[str, str], ClusterObject]
     """Kind and key → the object as it was given, of those that were completed."""
+    _refused: list[str]
     skipped: Counter[str]
     """Kinds that scheduling does not read, with the number of their objects that were given."""
 
@@ -99,7 +98,7 @@ class Simulation:
         self._begin(objects)
 
     def _begin(self, objects: Iterable[AnyObject]) -> None:
-        self._lines, self.skipped, self.given = [], Counter(), {}
+        self._lines, self._refused, self.skipped, self.given = [], [], Counter(), {}
         self._controllers = ControllerManager(self.cluster, without=self.without)
         self._core, self._assumed = self.scheduler.core, {}
         self.evaluator = Evaluator(self._core)
@@ -153,7 +152,7 @@ class Simulation:
         self.skipped += skipped
         with Hold():
             if given.any:
-                values = self._placed(values, given)
+                values = given.applied_in(self.cluster, values)
             with self._controllers.gathering(served(values)):
                 for value in values:
                     self._apply(value)
@@ -165,6 +164,7 @@ class Simulation:
         taken = intake.take_all(values, self.cluster)
         self.given |= intake.given
         self._lines += intake.notes()
+        self._refused += intake.refusals
         return taken
 
     def _intake(self, values: Sequence[Any], workloads: Workloads = Workloads.AUTO) -> Intake:
@@ -174,6 +174,11 @@ class Simulation:
     def notes(self) -> list[str]:
         """Return what was done with objects besides storing them, one line for each kind of change."""
         return [*self._lines, *self._controllers.notes(), *filter(None, [skipped_note(self.skipped)])]
+
+    @property
+    def refused(self) -> list[str]:
+        """Return what a cluster would refuse of the objects that are there, one line each."""
+        return [*self._refused, *self._controllers.refused]
 
     def _check_uids(self, values: Sequence[ClusterObject]) -> None:
         """Raise :class:`InputError` if the uid of one of *values* is another object's, or assumed."""
@@ -189,22 +194,6 @@ class Simulation:
         if assumed is not None:
             self._core.cache.remove_pod(assumed)
         return self.cluster.apply(value)
-
-    def _placed(self, values: list[ClusterObject], given: GivenPlacements) -> list[ClusterObject]:
-        """Return *values*, and pods that are there, on their given nodes; delete pods that were preempted.
-
-        Raises :class:`InputError` for a placement that is impossible; nothing is deleted then. O(cluster).
-        """
-        added = {(value.KIND, value.key) for value in values}
-        present = [
-            obj for kind in ("Node", "Pod") for obj in self.cluster.list(kind) if (kind, obj.key) not in added
-        ]
-        placed = given.applied([*values, *present])
-        unchanged = set(map(id, present))
-        for obj in present:
-            if isinstance(obj, Pod) and obj.key in given.preempted:
-                self.cluster.delete("Pod", obj.key)
-        return [obj for obj in placed if id(obj) not in unchanged]
 
     @checked
     def remove_node(self, name: str) -> None:

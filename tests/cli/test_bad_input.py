@@ -163,8 +163,9 @@ def test_no_name_at_all(cli: Cli, write: Write) -> None:
 
 
 def test_a_priority_class_that_is_not_there(cli: Cli, write: Write) -> None:
-    line = refused(cli, "schedule", write("pods.yaml", text(pod("web", priorityClassName="high"))))
-    assert line.startswith(
+    result = cli("schedule", write("pods.yaml", text(pod("web", priorityClassName="high"))))
+    assert (result.code, result.out) == (4, "")
+    assert result.err.startswith(
         "pods.yaml:1: Pod web: spec.priorityClassName: Priority refuses it: there is no PriorityClass high; "
     )
 

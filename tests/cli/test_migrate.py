@@ -50,6 +50,53 @@ def test_other_commands_name_the_one_that_converts(cli: Cli, write: Write, versi
     assert "schedframe config migrate converts older versions and policies" in failed.err
 
 
+OLDER = """\
+apiVersion: kubescheduler.config.k8s.io/{version}
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: packer
+  plugins:
+    score: {{enabled: [{{name: {name}, weight: 3}}]}}
+extenders:
+- urlPrefix: https://rank.example.com
+  filterVerb: filter
+  enableHttps: true
+  TLSConfig: {{CAFile: /nowhere/ca.crt}}
+"""
+
+
+@pytest.mark.parametrize("version", ["v1alpha2", "v1beta1", "v1beta2", "v1beta3"])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("FitLimits", "there is no such plugin"),
+        ("TargetLoadPacking", "this is a plugin of kubernetes-sigs/scheduler-plugins"),
+        ("mine.plugins:Rank", "import paths"),
+    ],
+)
+def test_plugins_and_files_that_are_not_here_do_not_matter(
+    cli: Cli, write: Write, version: str, name: str, reason: str
+) -> None:
+    migrated = cli("config", "migrate", write("old.yaml", OLDER.format(version=version, name=name)))
+    assert migrated.code == 0
+    assert f"name: {name}" in migrated.out.replace('"', "")
+    assert "caFile: /nowhere/ca.crt" in migrated.out
+    warnings = [line for line in migrated.err.splitlines() if line.startswith("warning: ")]
+    if ":" in name:
+        assert not warnings
+    else:
+        (warning,) = warnings
+        assert f"'{name}': {reason}" in warning
+        assert f"# TO DO: {warning.removeprefix('warning: ')}" in migrated.out.splitlines()
+
+
+def test_what_no_version_reads_is_still_refused(cli: Cli, write: Write) -> None:
+    text = OLDER.format(version="v1beta3", name="NodeAffinity").replace("filterVerb", "filtrVerb")
+    failed = cli("config", "migrate", write("old.yaml", text))
+    assert (failed.code, failed.out) == (2, "")
+    assert "extenders[0].filtrVerb: unknown field" in failed.err
+
+
 def test_an_algorithm_provider(cli: Cli, write: Write) -> None:
     migrated = cli("config", "migrate", "--algorithm-provider", "ClusterAutoscalerProvider")
     assert "type: MostAllocated" in migrated.out

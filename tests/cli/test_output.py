@@ -181,7 +181,7 @@ def test_a_plugin_that_fails_is_named_with_the_way_to_its_traceback(
     file, config = write("cluster.yaml", text(node("a"), pod("p"))), write("config.yaml", CONFIG)
     options = ("--config", config, "--allow-import", "broken_plugin_aft")
     result = cli("schedule", file, *options)
-    assert result.code == 1
+    assert result.code == 5
     assert "note: plugins failed: broken_plugin_aft:Broken; -v shows the tracebacks" in result.err
     where = "RuntimeError: out of order (pod default/p, node a, broken_plugin_aft.py:6 in filter)"
     assert where in cli("schedule", file, *options, "-o", "wide").out

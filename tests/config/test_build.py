@@ -98,10 +98,57 @@ def test_all_build_errors_are_reported_at_once() -> None:
         "profiles[0].pluginConfig[0].args.scoringStrategy.type",
         "profiles[0].plugins.filter.enabled[0]",
         "profiles[0].plugins.score.enabled[1]",
-        "profiles[0].plugins.multiPoint.enabled",
-        "profiles[0].plugins.queueSort",
-        "profiles[0].plugins.bind",
+        "profiles[0].plugins.multiPoint.enabled[0]",
     ]
+
+
+def test_no_error_follows_from_another_one() -> None:
+    disabled = {"disabled": [{"name": "*"}]}
+    for point in ("queueSort", "bind"):
+        (error,) = errors_of(profile({point: {**enabled("Gone"), **disabled}}))
+        assert error.startswith(f"profiles[0].plugins.{point}.enabled[0]: invalid value 'Gone'")
+        (error,) = errors_of(profile({point: disabled}))
+        assert error.startswith(f"profiles[0].plugins.{point}: ")
+    (error,) = errors_of(profile({"multiPoint": enabled("Gone"), "queueSort": enabled("OtherSort")}))[:1]
+    assert "OtherSort" in error
+
+
+def test_errors_of_multi_point_have_the_index_and_the_line_of_their_plugin() -> None:
+    text = """\
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins:
+    multiPoint:
+      enabled:
+      - name: NodePorts
+      - name: Gone
+      - name: DefaultBinder
+      - name: DefaultBinder
+"""
+    with pytest.raises(ConfigBuildError) as caught:
+        load_config(text)
+    assert [(error.field, error.location) for error in caught.value.errors] == [
+        ("profiles[0].plugins.multiPoint.enabled[1]", "line 8"),
+        ("profiles[0].plugins.multiPoint.enabled[3]", "line 10"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "project"),
+    [
+        ("Coscheduling", "kubernetes-sigs/scheduler-plugins"),
+        ("PreemptionToleration", "kubernetes-sigs/scheduler-plugins"),
+        ("Sysched", "kubernetes-sigs/scheduler-plugins"),
+        ("LoadAwareScheduling", "koordinator-sh/koordinator"),
+        ("gpu-share", "AliyunContainerService/gpushare-scheduler-extender"),
+        ("binpack", "volcano-sh/volcano"),
+    ],
+)
+def test_plugins_of_other_projects_are_known_by_name(name: str, project: str) -> None:
+    (error,) = errors_of(profile({"filter": enabled(name)}))
+    assert f"this is a plugin of {project}" in error
+    assert "did you mean" not in error
 
 
 def test_a_duplicate_in_multi_point_is_accepted_if_the_plugin_runs_nowhere() -> None:

@@ -11,6 +11,7 @@ from attrs import define, field
 from ..errors import ConfigDecodeError, FieldError
 from ..model import ALL, ATTRIBUTES
 from ..source import read
+from .extenders import extender
 from .migration import Migration, Note, document, note_of
 from .names import (
     AVOID_PODS,
@@ -72,6 +73,8 @@ class ComponentMigration:
         self._notes += [Note(name, text) for name, text in _GONE.items() if name in old]
         if "leaderElection" in kept:
             kept["leaderElection"] = self._leader_election(kept["leaderElection"])
+        if isinstance(kept.get("extenders"), list):
+            kept["extenders"] = [self._extender(i, each) for i, each in enumerate(kept["extenders"])]
         policy = self._policy()
         if policy is not None:
             kept["extenders"] = policy.config.get("extenders")
@@ -84,6 +87,15 @@ class ComponentMigration:
             ]
         config = document(**kept, profiles=migrated)
         return Migration.of(f"KubeSchedulerConfiguration {version}", config, self._notes)
+
+    def _extender(self, index: int, given: Any) -> Any:
+        """Return an extender with its fields in the spelling of today: early versions took any case."""
+        if not isinstance(given, Mapping):
+            return given
+        renamed = extender(given)
+        if renamed != given:
+            self._notes.append(Note(f"extenders[{index}]", "fields in the spelling of today"))
+        return renamed
 
     def _leader_election(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
         election = {_RENAMED_LOCK.get(key, key): value for key, value in (given or {}).items()}

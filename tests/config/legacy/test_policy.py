@@ -167,6 +167,23 @@ def test_a_config_map_without_a_policy(data: Any) -> None:
         migrate(thing("ConfigMap", "scheduler-policy", data=data))
 
 
+@pytest.mark.parametrize("form", ["yaml", "json", "one line"])
+def test_a_configuration_in_a_config_map(form: str) -> None:
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1beta3",
+        "kind": "KubeSchedulerConfiguration",
+        "parallelism": 3,
+    }
+    text = json.dumps(document, indent=None if form == "one line" else 2)
+    if form == "yaml":
+        text = "\n".join(f"{key}: {value}" for key, value in document.items())
+    entries = {"other": "x", "config.yaml": text, "second": text}
+    migration = migrate(thing("ConfigMap", "scheduler", data=entries))
+    assert migration.config == migrate(document).config
+    assert str(migration.notes[0]) == "data: that of the entry config.yaml"
+    assert [str(note) for note in migration.not_kept] == ["NOT KEPT: data.second: migrate it on its own"]
+
+
 # ---- shapes ------------------------------------------------------------------------------------------------
 
 

@@ -141,7 +141,7 @@ REFUSED = {
     "a field that no policy has": ('{HEAD, "profiles": []}', "profiles: unknown field"),
     "a ConfigMap with other entries": (
         "apiVersion: v1\nkind: ConfigMap\ndata: {config.yaml: a, policy.yaml: b}\n",
-        "no entry policy.cfg with the text of a policy; it has config.yaml, policy.yaml",
+        "and none with a KubeSchedulerConfiguration; it has config.yaml, policy.yaml",
     ),
 }
 

@@ -219,8 +219,15 @@ def test_providers() -> None:
 
 
 def test_other_documents_are_refused() -> None:
-    with pytest.raises(ConfigDecodeError, match="expected a Policy of v1, a ConfigMap with one, or a Kube"):
-        migrate(component("v1"))
+    with pytest.raises(ConfigDecodeError, match="expected a Policy of v1 or a KubeSchedulerConfiguration of"):
+        migrate(component("v2"))
+
+
+def test_a_configuration_of_today_stays_as_it_is() -> None:
+    document = component("v1", parallelism=4)
+    migration = migrate(document)
+    assert migration.config == document
+    assert not migration.not_kept
 
 
 @pytest.mark.parametrize(
