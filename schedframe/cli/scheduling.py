@@ -117,8 +117,10 @@ def schedule(
         simulation.scheduler.core.search = search
     notes = Notes(advance)
     placements = simulation.schedule(on_cycle=notes.take)
+    known = manifests.notes()
     for line in simulation.notes():
-        note(line)
+        if line not in known:
+            note(line)
     outcome = Outcome(
         fates=[notes.fate(placement) for placement in placements],
         nodes=len(simulation.cluster.list("Node")),

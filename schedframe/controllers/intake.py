@@ -14,7 +14,10 @@ from ..api import (
     DaemonSet,
     Node,
     PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
     PriorityClass,
+    ResourceQuota,
     StorageClass,
 )
 from ..cluster import ClusterPort
@@ -69,9 +72,11 @@ class Intake:
         return cls(Expander.among(every, workloads), admission, off)
 
     @staticmethod
-    def kinds_for(values: Sequence[Any]) -> Collection[str]:
-        """Return the kinds of a cluster that decide what becomes of *values*."""
+    def kinds_for(values: Sequence[Any], cluster: ClusterPort) -> Collection[str]:
+        """Return the kinds of *cluster* that decide what becomes of *values*."""
         kinds: dict[str, None] = dict.fromkeys(ADMISSION_READS)
+        if cluster.list(ResourceQuota.KIND):
+            kinds |= dict.fromkeys((Pod.KIND, PersistentVolumeClaim.KIND))  # what is used of it
         if any(Expander.handles(value) or isinstance(value, Node) for value in values):
             kinds |= dict.fromkeys(Expander.READS)
         return kinds
@@ -116,7 +121,7 @@ class Intake:
         """Return the pods of *daemon_sets*, which are there, for *nodes*, which are added now."""
         if DAEMONS in self.without:
             return []
-        return list(self.expander.for_new_nodes(daemon_sets, nodes))
+        return [self._admitted(pod) for pod in self.expander.for_new_nodes(daemon_sets, nodes)]
 
     @property
     def left_alone(self) -> Counter[str]:
@@ -126,7 +131,7 @@ class Intake:
     def notes(self) -> list[str]:
         """Return what was done, one line for each kind of change."""
         made = made_note(self.expander.made)
-        return [*([made] if made else []), *self.admission.lines(), *self.refusals]
+        return [*([made] if made else []), *self.admission.lines()]
 
 
 def made_note(made: Iterable[MadePods]) -> str:

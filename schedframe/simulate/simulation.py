@@ -168,7 +168,7 @@ class Simulation:
         return taken
 
     def _intake(self, values: Sequence[Any], workloads: Workloads = Workloads.AUTO) -> Intake:
-        present = [obj for kind in Intake.kinds_for(values) for obj in self.cluster.list(kind)]
+        present = [obj for kind in Intake.kinds_for(values, self.cluster) for obj in self.cluster.list(kind)]
         return Intake.among((*present, *values), workloads, self.without)
 
     def notes(self) -> list[str]:
