@@ -78,7 +78,7 @@ def test_a_wrong_workload_is_bad_input_with_its_place(cli: Cli, write: Write) ->
     result = cli("schedule", write("cluster.yaml", text(node("a"), wrong)))
     assert result.code == 2
     assert result.err.startswith("cluster.yaml:")
-    assert ": Deployment web: spec.selector: does not select the pods of the template" in result.err
+    assert "Deployment web: spec.template.metadata.labels: the selector does not match" in result.err
 
 
 @pytest.mark.parametrize("count", [1, 2])

@@ -142,7 +142,7 @@ def test_a_workload_without_a_template_stays_as_it_is() -> None:
     ("manifest", "path"),
     [
         (workload("Deployment", template=None), "spec.template"),
-        (workload("Deployment", selector={"matchLabels": {"app": "other"}}), "spec.selector"),
+        (workload("Deployment", selector={"matchLabels": {"app": "other"}}), "spec.template.metadata.labels"),
         (workload("StatefulSet", selector={}), "spec.selector"),
         (workload("ReplicaSet", replicas=-1), "spec.replicas"),
         (job(completions=-1), "spec.completions"),

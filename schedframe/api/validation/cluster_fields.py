@@ -19,6 +19,9 @@ _VOLUME_MODES: Final = ("Filesystem", "Block")
 _STATUSES: Final = ("True", "False", "Unknown")
 _RETENTION: Final = ("", "Retain", "Delete")
 
+GROUP_VERSIONS: Final = ("scheduling.v1alpha2", "scheduling.v1alpha3", "scheduling.v1beta1")
+"""Versions of pod groups and workloads."""
+
 CLUSTER_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "apps.v1.DaemonSetUpdateStrategy.type": ("", "RollingUpdate", "OnDelete"),
     "apps.v1.DeploymentStrategy.type": ("", "RollingUpdate", "Recreate"),
@@ -80,6 +83,7 @@ CLUSTER_RANGES: Final[Mapping[str, tuple[int, int]]] = {
     "core.v1.NodeSwapStatus.capacity": (1, 2**63 - 1),
     "core.v1.ReplicationControllerSpec.minReadySeconds": _AMOUNT,
     "core.v1.ReplicationControllerSpec.replicas": _AMOUNT,
+    **{f"{version}.GangSchedulingPolicy.minCount": (1, _HIGHEST) for version in GROUP_VERSIONS},
     "storage.v1.CSIDriverSpec.nodeAllocatableUpdatePeriodSeconds": (10, 2**63 - 1),
     "storage.v1.TokenRequest.expirationSeconds": (600, 2**32),
     "storage.v1.VolumeNodeResources.count": _AMOUNT,
@@ -103,6 +107,20 @@ CLUSTER_NAMES: Final[Mapping[str, tuple[bool, bool]]] = {
     "core.v1.TypedLocalObjectReference.apiGroup": _DOMAIN,
     "core.v1.TypedObjectReference.apiGroup": _DOMAIN,
     "core.v1.TypedObjectReference.namespace": _LABEL,
+    "resource.v1.CounterSet.name": _LABEL,
+    "resource.v1.Device.name": _LABEL,
+    "resource.v1.DeviceCounterConsumption.counterSet": _LABEL,
+    "resource.v1.DeviceRequest.name": _LABEL,
+    "resource.v1.DeviceSubRequest.deviceClassName": _DOMAIN,
+    "resource.v1.DeviceSubRequest.name": _LABEL,
+    "resource.v1.ExactDeviceRequest.deviceClassName": _DOMAIN,
+    **{f"{version}.PodGroupResourceClaim.name": _LABEL for version in GROUP_VERSIONS},
+    **{f"{version}.PodGroupResourceClaim.resourceClaimName": _DOMAIN_IF_GIVEN for version in GROUP_VERSIONS},
+    **{
+        f"{version}.PodGroupResourceClaim.resourceClaimTemplateName": _DOMAIN_IF_GIVEN
+        for version in GROUP_VERSIONS
+    },
+    **{f"{version}.PodGroupTemplate.name": _LABEL for version in GROUP_VERSIONS},
     "storage.v1.CSIStorageCapacity.storageClassName": _DOMAIN,
     "storage.v1.VolumeAttachmentSource.persistentVolumeName": _DOMAIN_IF_GIVEN,
     "storage.v1.VolumeAttachmentSpec.nodeName": _DOMAIN,
@@ -142,6 +160,9 @@ CLUSTER_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "core.v1.TypedLocalObjectReference": ("kind", "name"),
     "core.v1.TypedObjectReference": ("kind", "name"),
     "core.v1.VolumeNodeAffinity": ("required",),
+    "resource.v1.CounterSet": ("name",),
+    "resource.v1.DeviceCounterConsumption": ("counterSet",),
+    "resource.v1.DeviceTaint": ("key", "effect"),
     "storage.v1.CSINodeDriver": ("name", "nodeID"),
     "storage.v1.CSIStorageCapacity": ("storageClassName",),
     "storage.v1.StorageClass": ("provisioner",),

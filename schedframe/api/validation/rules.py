@@ -111,11 +111,15 @@ LABEL_KEYS: Final = frozenset(
         "core.v1.Taint.key",
         "core.v1.Toleration.key",
         "core.v1.TopologySelectorLabelRequirement.key",
+        "resource.v1.DeviceTaint.key",
+        "resource.v1.DeviceToleration.key",
         "meta.v1.LabelSelectorRequirement.key",
     }
 )
 """Fields that are label keys. A field that may be empty is not checked for that."""
-LABEL_VALUES: Final = frozenset({"core.v1.Taint.value", "meta.v1.LabelSelectorRequirement.values"})
+LABEL_VALUES: Final = frozenset(
+    {"core.v1.Taint.value", "meta.v1.LabelSelectorRequirement.values", "resource.v1.DeviceTaint.value"}
+)
 """Fields that are label values, or lists of them."""
 ANNOTATIONS: Final = "meta.v1.ObjectMeta.annotations"
 """The field whose keys are label keys in any case, and whose values are any text."""

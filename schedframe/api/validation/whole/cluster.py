@@ -16,6 +16,9 @@ from .attachments import (
 from .budgets import check_budget_spec
 from .claims import check_claim_spec
 from .classes import check_priority_class, check_storage_class
+from .device_claims import CLAIM_CHECKS
+from .device_slices import SLICE_CHECKS
+from .groups import GROUP_CHECKS
 from .jobs import check_cron_job, check_cron_job_spec, check_job, check_job_spec, check_job_template
 from .nodes import check_node_spec, check_node_status
 from .unions import UNIONS
@@ -30,6 +33,9 @@ from .workloads import (
 )
 
 CLUSTER_CHECKS: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterable[InputError]]]] = {
+    **CLAIM_CHECKS,
+    **GROUP_CHECKS,
+    **SLICE_CHECKS,
     "apps.v1.DaemonSetSpec": check_daemon_set_spec,
     "apps.v1.DeploymentSpec": check_deployment_spec,
     "apps.v1.ReplicaSetSpec": check_replica_set_spec,

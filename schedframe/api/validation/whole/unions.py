@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from ....errors import InputError
-from ..cluster_fields import VOLUME_SOURCES
+from ..cluster_fields import GROUP_VERSIONS, VOLUME_SOURCES
 from .reading import mapping
 
 Check = Callable[[Mapping[str, Any]], Iterator[InputError]]
@@ -33,9 +33,16 @@ UNIONS: Final[Mapping[str, Check]] = {
     "core.v1.FlockerVolumeSource": one_of("datasetName", "datasetUUID"),
     "core.v1.PersistentVolume": one_of(*VOLUME_SOURCES, path="spec"),
     "resource.v1.DeviceRequest": one_of("exactly", "firstAvailable"),
-    "resource.v1.ResourceSliceSpec": one_of(
-        "nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection", "sharedCounters"
-    ),
+    "resource.v1.DeviceConstraint": one_of("matchAttribute", "distinctAttribute"),
+    "resource.v1.ResourceSliceSpec": one_of("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"),
+    **{
+        f"{version}.{name}": one_of(*keys)
+        for version in GROUP_VERSIONS
+        for name, keys in (
+            ("PodGroupResourceClaim", ("resourceClaimName", "resourceClaimTemplateName")),
+            ("PodGroupSchedulingPolicy", ("basic", "gang")),
+        )
+    },
     "storage.v1.VolumeAttachmentSource": one_of("persistentVolumeName", "inlineVolumeSpec"),
 }
 """Published type → its check."""
