@@ -115,8 +115,12 @@ def bound_elsewhere() -> list[Manifest]:
 def test_a_volume_that_has_data_is_never_changed() -> None:
     found = pending(node("n", "b"), *bound_elsewhere())
     kinds = {edit.object.split()[0] for change in found.changes for edit in change.edits}
-    assert found.changes
     assert kinds <= {"Pod", "Node"}
+    texts = [change.description for change in found.changes]
+    assert texts == [
+        "drop the volume data from the pod",
+        "add a node like n with topology.kubernetes.io/zone=a",
+    ]
 
 
 def test_labels_that_say_what_a_node_is_are_not_proposed() -> None:

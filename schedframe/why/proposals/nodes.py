@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from attrs import evolve
 
-from ...api import Node, NodeSpec, NodeStatus, ObjectMeta, Pod, Quantity
+from ...api import IN, Node, NodeSpec, NodeStatus, ObjectMeta, Pod, Quantity
 from ...api.fieldcodecs import LABEL_HOSTNAME
 from ...api.node import TAINT_UNSCHEDULABLE
 from ..change import Change, ChangeKind
@@ -17,7 +17,7 @@ from .requests import notation_of, quantity
 
 _SHAPES: Final = 8
 """Different shapes of nodes of which another one is proposed."""
-_MEBI: Final = 1 << 20
+NO_LABELS: Final[Mapping[str, str]] = {}
 
 
 def propose(case: Case) -> Iterator[Change]:
@@ -31,8 +31,11 @@ def propose(case: Case) -> Iterator[Change]:
         labels = {key: value for key, value in node.labels.items() if key != LABEL_HOSTNAME}
         shape = (sorted(node.allocatable.items()), sorted(labels.items()), node.spec.taints)
         shapes.setdefault(repr(shape), near)
+    needed = _needed_by_volumes(case)
     for near in list(shapes.values())[:_SHAPES]:
         yield _another(case, near)
+        if needed:
+            yield _another(case, near, needed)
     if unmet:
         yield _fitting(case)
 
@@ -48,14 +51,33 @@ def _unmet(case: Case) -> frozenset[str]:
     )
 
 
-def _another(case: Case, near: NearNode) -> Change:
-    """Propose nodes like *near*, empty and ready: enough for all pods that are as this one."""
+def _needed_by_volumes(case: Case) -> dict[str, str]:
+    """Return the node labels from which the volumes of the pod can be used, one value for each."""
+    labels: dict[str, str] = {}
+    for volume in case.pod.spec.volumes:
+        source = volume.persistent_volume_claim
+        key = f"{case.pod.namespace}/{source.claim_name}" if source is not None else ""
+        claim = case.cluster.get("PersistentVolumeClaim", key)
+        name = claim.spec.volume_name if claim is not None else ""
+        found = case.cluster.get("PersistentVolume", name)
+        affinity = found.spec.node_affinity if found is not None else None
+        required = affinity.required if affinity is not None else None
+        for term in required.terms[:1] if required is not None else ():
+            labels |= {each.key: each.values[0] for each in term.match_expressions if each.operator == IN}
+    return labels
+
+
+def _another(case: Case, near: NearNode, labels: Mapping[str, str] = NO_LABELS) -> Change:
+    """Propose nodes like *near* with other *labels*, empty and ready: enough for all pods that are alike."""
     node = near.info.node
     assert node is not None
     count = -(-case.alike // max(1, _held(case.pod, node)))
     names = _free_names(case, f"{node.name}-like", count)
     text = f"add a node like {node.name}" if count == 1 else f"add {count} nodes like {node.name}"
-    return Change(ChangeKind.ADD_NODE, text, objects=tuple(_like(node, name) for name in names))
+    if labels:
+        text += f" with {', '.join(f'{key}={value}' for key, value in labels.items())}"
+    made = tuple(_like(node, name, labels) for name in names)
+    return Change(ChangeKind.ADD_NODE, text, objects=made, rank=(bool(labels),))
 
 
 def _held(pod: Pod, node: Node) -> int:
@@ -72,8 +94,8 @@ def _repels_its_like(pod: Pod) -> bool:
     return anti is not None and bool(anti.required)
 
 
-def _like(node: Node, name: str) -> Node:
-    labels = dict(node.labels)
+def _like(node: Node, name: str, other_labels: Mapping[str, str]) -> Node:
+    labels = {**node.labels, **other_labels}
     if LABEL_HOSTNAME in labels:
         labels[LABEL_HOSTNAME] = name
     spec = NodeSpec(taints=tuple(taint for taint in node.spec.taints if taint.key != TAINT_UNSCHEDULABLE))
