@@ -1,4 +1,8 @@
-"""Older shapes of resource.k8s.io (v1beta1, v1alpha3) as v1; paths of errors lead back to the older one."""
+"""Older shapes as those of today; paths of errors lead back to the older one.
+
+Claims and devices of v1beta1 and v1alpha3 become those of v1; workloads of the first versions get the
+selector that an API server filled in.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +18,26 @@ _OLDER: Final = (f"{GROUP}/v1beta1", f"{GROUP}/v1alpha3")
 UNREADABLE: Final = (f"{GROUP}/v1alpha1", f"{GROUP}/v1alpha2")
 """Versions whose claims were those of drivers, which v1 has nothing for."""
 
+_SELECTING: Final = ("extensions/v1beta1", "apps/v1beta1")
+"""Versions in which the labels of the template are the selector by default."""
+
 _REQUEST: Final = re.compile(r"(\brequests\[\d+\])\.exactly\b")
 _DEVICE: Final = re.compile(r"^(spec\.devices\[\d+\])\.(?!name\b)")
 
 
 @frozen
 class Conversion:
-    """A manifest in the shape of v1, and a function from paths in it to paths in the manifest as given."""
+    """A manifest in the shape of today, and a function from paths in it to paths in the manifest as given."""
 
     manifest: Mapping[str, Any]
     path: Callable[[str], str]
 
 
 def converted(manifest: Mapping[str, Any], kind: str) -> Conversion | None:
-    """Return *manifest* of *kind* in the shape of v1; ``None`` if it has that shape. O(size of its spec)."""
+    """Return *manifest* of *kind* in the shape of today; ``None`` if it has that shape. O(size of it)."""
     version = manifest.get("apiVersion")
+    if version in _SELECTING:
+        return Conversion(_with_selector(manifest), lambda path: path)
     if version not in _OLDER:
         return None
     made = {**manifest, "apiVersion": V1}
@@ -40,6 +49,17 @@ def converted(manifest: Mapping[str, Any], kind: str) -> Conversion | None:
         made = _within(made, ("spec", "devices"), _device)
         return Conversion(made, lambda path: _DEVICE.sub(r"\1.basic.", path))
     return Conversion(made, lambda path: _REQUEST.sub(r"\1", path, count=1))
+
+
+def _with_selector(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a workload with the labels of its template as its selector, if it has none."""
+    spec = manifest.get("spec")
+    labels = spec
+    for key in ("template", "metadata", "labels"):
+        labels = labels.get(key) if isinstance(labels, Mapping) else None
+    if not isinstance(spec, Mapping) or spec.get("selector") or not isinstance(labels, Mapping):
+        return manifest
+    return {**manifest, "spec": {**spec, "selector": {"matchLabels": labels}}}
 
 
 def _within(value: Any, steps: tuple[str, ...], convert: Callable[[Any], Any]) -> Any:

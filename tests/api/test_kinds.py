@@ -113,6 +113,22 @@ def test_versions_that_are_no_longer_served(version: str, kind: str, since: str,
     assert [each.path for each in problems] == ["apiVersion"]
 
 
+@pytest.mark.parametrize(("version", "has_default"), [("extensions/v1beta1", True), ("apps/v1beta2", False)])
+def test_the_first_versions_select_the_labels_of_the_template(version: str, has_default: bool) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c"}]}}
+    manifest = {"apiVersion": version, "kind": "Deployment", "spec": {"template": template}}
+    made: Any = from_manifest(manifest, kinds=CONTROLLER_KINDS, strict=False)
+    given = from_manifest(
+        {**manifest, "spec": {"template": template, "selector": {"matchLabels": {"a": "b"}}}},
+        kinds=CONTROLLER_KINDS,
+        strict=False,
+    )
+    assert (made == given) is has_default
+    for broken in (5, {"template": 5}, {"template": {"metadata": {"labels": 5}}}):
+        with pytest.raises(InputError):
+            from_manifest({**manifest, "spec": broken}, kinds=CONTROLLER_KINDS, strict=False)
+
+
 def test_former_versions_of_kinds_that_are_not_read() -> None:
     assert error_of("extensions/v1beta1", "Ingress").fix == "write networking.k8s.io/v1"
     assert error_of("policy/v1beta1", "PodSecurityPolicy").fix == "remove it; nothing took its place"
