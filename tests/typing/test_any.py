@@ -40,7 +40,7 @@ REASONS: Final[dict[str, str]] = {
         simulate.DryRunCluster.list(return) simulate.DryRunCluster.written state.ObjectStore.get(return)
         state.ObjectStore.list(return) testing.Change.new testing.Change.old
         testing.Change.subject(return) testing.CheckOptions.objects testing.World.objects
-        why.Change.objects
+        why.Change.follows why.Change.objects
     """,
     DOCUMENT: """
         api.OpaqueDeviceConfiguration.parameters api.SelectorError.__init__(value)
