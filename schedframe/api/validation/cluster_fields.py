@@ -19,6 +19,11 @@ _VOLUME_MODES: Final = ("Filesystem", "Block")
 _STATUSES: Final = ("True", "False", "Unknown")
 _RETENTION: Final = ("", "Retain", "Delete")
 
+_SCOPES: Final = (
+    *("Terminating", "NotTerminating", "BestEffort", "NotBestEffort", "PriorityClass"),
+    *("VolumeAttributesClass", "CrossNamespacePodAffinity"),
+)
+
 GROUP_VERSIONS: Final = ("scheduling.v1alpha2", "scheduling.v1alpha3", "scheduling.v1beta1")
 """Versions of pod groups and workloads."""
 
@@ -36,6 +41,9 @@ CLUSTER_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "batch.v1.PodFailurePolicyOnPodConditionsPattern.status": ("", *_STATUSES),
     "batch.v1.PodFailurePolicyRule.action": ("FailJob", "FailIndex", "Ignore", "Count"),
     "core.v1.NodeCondition.status": _STATUSES,
+    "core.v1.ResourceQuotaSpec.scopes": _SCOPES,
+    "core.v1.ScopedResourceSelectorRequirement.operator": ("In", "NotIn", "Exists", "DoesNotExist"),
+    "core.v1.ScopedResourceSelectorRequirement.scopeName": _SCOPES,
     "core.v1.PersistentVolumeClaimSpec.accessModes": _ACCESS_MODES,
     "core.v1.PersistentVolumeClaimSpec.volumeMode": _VOLUME_MODES,
     "core.v1.PersistentVolumeClaimStatus.phase": ("", "Pending", "Bound", "Lost"),
@@ -107,6 +115,7 @@ CLUSTER_NAMES: Final[Mapping[str, tuple[bool, bool]]] = {
     "core.v1.TypedLocalObjectReference.apiGroup": _DOMAIN,
     "core.v1.TypedObjectReference.apiGroup": _DOMAIN,
     "core.v1.TypedObjectReference.namespace": _LABEL,
+    "node.v1.RuntimeClass.handler": _LABEL,
     "resource.v1.CounterSet.name": _LABEL,
     "resource.v1.Device.name": _LABEL,
     "resource.v1.DeviceCounterConsumption.counterSet": _LABEL,
@@ -148,6 +157,7 @@ CLUSTER_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "core.v1.FlexPersistentVolumeSource": ("driver",),
     "core.v1.GlusterfsPersistentVolumeSource": ("endpoints", "path"),
     "core.v1.ISCSIPersistentVolumeSource": ("targetPortal", "iqn"),
+    "core.v1.LimitRangeItem": ("type",),
     "core.v1.LocalVolumeSource": ("path",),
     "core.v1.PersistentVolume": ("spec", "spec.accessModes", "spec.capacity"),
     "core.v1.PersistentVolumeClaim": ("spec",),
@@ -160,6 +170,8 @@ CLUSTER_REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "core.v1.TypedLocalObjectReference": ("kind", "name"),
     "core.v1.TypedObjectReference": ("kind", "name"),
     "core.v1.VolumeNodeAffinity": ("required",),
+    "core.v1.ScopedResourceSelectorRequirement": ("scopeName", "operator"),
+    "node.v1.RuntimeClass": ("handler",),
     "resource.v1.CounterSet": ("name",),
     "resource.v1.DeviceCounterConsumption": ("counterSet",),
     "resource.v1.DeviceTaint": ("key", "effect"),

@@ -101,6 +101,7 @@ LABELS: Final = frozenset(
         "core.v1.ServiceSpec.selector",
         "meta.v1.LabelSelector.matchLabels",
         "meta.v1.ObjectMeta.labels",
+        "node.v1.Scheduling.nodeSelector",
     }
 )
 """Fields with label keys and values."""

@@ -12,7 +12,7 @@ Manifest = dict[str, Any]
 
 KINDS = (*CONTROLLER_KINDS, *ADMISSION_KINDS)
 
-_TEMPLATE = {
+_TEMPLATE: Manifest = {
     "metadata": {"labels": {"app": "web"}},
     "spec": {"containers": [{"name": "main", "image": "registry.example/app:1"}]},
 }
@@ -47,6 +47,9 @@ RIGHT: dict[str, Manifest] = {
         "apiVersion": "batch/v1",
         "spec": {"schedule": "0 3 * * 1-5", "jobTemplate": {"spec": _JOB}},
     },
+    "LimitRange": {"apiVersion": "v1", "spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}}]}},
+    "ResourceQuota": {"apiVersion": "v1", "spec": {"hard": {"pods": "5"}}},
+    "RuntimeClass": {"apiVersion": "node.k8s.io/v1", "handler": "kata"},
     "CSIDriver": {"apiVersion": "storage.k8s.io/v1", "spec": {}},
     "CSINode": {
         "apiVersion": "storage.k8s.io/v1",

@@ -20,6 +20,13 @@ from .device_claims import CLAIM_CHECKS
 from .device_slices import SLICE_CHECKS
 from .groups import GROUP_CHECKS
 from .jobs import check_cron_job, check_cron_job_spec, check_job, check_job_spec, check_job_template
+from .limits import (
+    check_class_scheduling,
+    check_limit_range_spec,
+    check_overhead,
+    check_quota_spec,
+    check_scope,
+)
 from .nodes import check_node_spec, check_node_status
 from .unions import UNIONS
 from .volumes import check_volume, check_volume_spec
@@ -45,12 +52,17 @@ CLUSTER_CHECKS: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterable[InputE
     "batch.v1.Job": check_job,
     "batch.v1.JobSpec": check_job_spec,
     "batch.v1.JobTemplateSpec": check_job_template,
+    "core.v1.LimitRangeSpec": check_limit_range_spec,
     "core.v1.NodeSpec": check_node_spec,
     "core.v1.NodeStatus": check_node_status,
     "core.v1.PersistentVolume": check_volume,
     "core.v1.PersistentVolumeClaimSpec": check_claim_spec,
     "core.v1.PersistentVolumeSpec": check_volume_spec,
     "core.v1.ReplicationControllerSpec": check_controller_spec,
+    "core.v1.ResourceQuotaSpec": check_quota_spec,
+    "core.v1.ScopedResourceSelectorRequirement": check_scope,
+    "node.v1.Overhead": check_overhead,
+    "node.v1.Scheduling": check_class_scheduling,
     "policy.v1.PodDisruptionBudgetSpec": check_budget_spec,
     "scheduling.v1.PriorityClass": check_priority_class,
     "storage.v1.CSIDriverSpec": check_driver_spec,

@@ -46,7 +46,7 @@ def check_node_status(status: Mapping[str, Any]) -> Iterator[InputError]:
     """Yield the errors of the amounts that a node has, and of the features that it declares."""
     for key in ("capacity", "allocatable"):
         for name, written in mapping(status, key).items():
-            if (error := _amount_problem(name, written)) is not None:
+            if (error := amount_problem(name, written)) is not None:
                 yield at_key(error, name).at(key)
     last = ""
     for path, feature in texts(status, "declaredFeatures"):
@@ -61,7 +61,8 @@ def check_node_status(status: Mapping[str, Any]) -> Iterator[InputError]:
         last = feature
 
 
-def _amount_problem(name: Any, written: Any) -> InputError | None:
+def amount_problem(name: Any, written: Any) -> InputError | None:
+    """Return the error of an amount of resource *name* that is below 0, or no whole one of devices."""
     amount = quantity(written) if isinstance(name, str) else None
     if amount is None:
         return None
