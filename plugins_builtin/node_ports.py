@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import ClassVar, Final
 
 import numpy as np
@@ -26,6 +26,8 @@ from schedframe import (
 )
 from schedframe.api import ANY_ADDRESS, HostPort
 from schedframe.state import port_conflicts
+
+from ._explaining import pod_text
 
 ERR_REASON = "node(s) didn't have free ports for the requested pod ports"
 _STATUS = Status.unschedulable(ERR_REASON)
@@ -84,6 +86,12 @@ class NodePorts:
         return RowVerdicts.where(rows.take(mask), _STATUS)
 
     @hookimpl
+    def explain(self, state: CycleState, node_info: NodeInfo) -> str | None:
+        """Return the ports that are taken, with the pods that have them."""
+        ports = state.get(_HOST_PORTS) or ()
+        return "; ".join(_taken_ports(ports, node_info)) or None
+
+    @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
         """Register deleted pods and new nodes."""
         return (
@@ -97,3 +105,24 @@ def port_freed(pod: Pod, old: Pod, new: Pod | None) -> bool:
     if not (old.spec.node_name or old.status.nominated_node_name):
         return False
     return any(used.conflicts(port) for used in old.host_ports for port in pod.host_ports)
+
+
+def _taken_ports(ports: Iterable[HostPort], info: NodeInfo) -> Iterator[str]:
+    """Yield ``8080/TCP is taken by default/web on n1`` for each port with a conflict."""
+    for port in dict.fromkeys(ports):
+        for pod in info.pods.values():
+            used = next((used for used in pod.host_ports if used.conflicts(port)), None)
+            if used is not None:
+                yield f"{_port_text(port)} is taken by {pod_text(pod)}{_address_text(port, used)}"
+                break
+
+
+def _port_text(port: HostPort) -> str:
+    address = "" if port.host_ip == ANY_ADDRESS else f"{port.host_ip}:"
+    return f"{address}{port.port}/{port.protocol}"
+
+
+def _address_text(port: HostPort, used: HostPort) -> str:
+    if used.host_ip == port.host_ip:
+        return ""
+    return ", on all addresses" if used.host_ip == ANY_ADDRESS else f", on address {used.host_ip}"

@@ -27,6 +27,7 @@ from schedframe import (
 )
 from schedframe.api import Volume
 
+from ._explaining import did_you_mean, pod_text
 from ._volumes import no_such, uses_claim, volumes_of
 
 ERR_REASON_DISK = "node(s) had no available disk"
@@ -137,6 +138,35 @@ class VolumeRestrictions:
         return RowVerdicts(rows.take(codes), (_DISK, _CLAIM))
 
     @hookimpl
+    def explain(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> str | None:
+        """Return the disk or the claim that is in use, and the pod that uses it."""
+        line = _disk_in_use(pod, node_info)
+        in_use = state.get(_IN_USE)
+        if line is not None or in_use is None or in_use.uses <= 0:
+            return line
+        return next(
+            filter(None, (self._claim_in_use(pod, name, node_info) for name in sorted(in_use.names))), None
+        )
+
+    def _claim_in_use(self, pod: Pod, name: str, info: NodeInfo) -> str | None:
+        """Return which pod uses the claim of that name; those that only a dry run has are on the node."""
+        key = f"{pod.namespace}/{name}"
+        here = (other for other in info.pods.values() if name in _claims_of(other))
+        user = self._users.user_of(key) or next(here, None)
+        return None if user is None else f"claim {key} is used by {pod_text(user)}"
+
+    @hookimpl
+    def explain_pod(self, pod: Pod) -> list[str]:
+        """Return the claims that do not exist, with claims of the namespace that may be meant."""
+        objects, lines = self.handle.objects, []
+        for name in _claims_of(pod):
+            if objects.get("PersistentVolumeClaim", f"{pod.namespace}/{name}") is None:
+                claims = objects.list("PersistentVolumeClaim")
+                meant = did_you_mean(name, (each.name for each in claims if each.namespace == pod.namespace))
+                lines.append(f"there is no claim {pod.namespace}/{name}{meant}")
+        return lines
+
+    @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
         """Register deleted pods, new nodes, and added claims."""
         claims = ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ADD)
@@ -176,6 +206,27 @@ def _disks_conflict(pod: Pod, others: Iterable[Pod]) -> bool:
     return False
 
 
+def _disk_in_use(pod: Pod, info: NodeInfo) -> str | None:
+    """Return which disk of *pod* conflicts with a disk of a pod on the node, ``None`` without conflict."""
+    own = volumes_of(pod.spec)
+    for disk in own.shared_disks if own is not None else ():
+        for other in info.pods.values():
+            used = volumes_of(other.spec)
+            if used is not None and any(_conflict(disk, each) for each in used.shared_disks):
+                return f"{_disk_text(disk)} is used by {pod_text(other)}"
+    return None
+
+
+def _disk_text(disk: Volume) -> str:
+    kind, *name = _disk_key(disk)
+    return f"{_KINDS_OF_DISKS[kind]} {'/'.join(name)}"
+
+
+def _claims_of(pod: Pod) -> tuple[str, ...]:
+    volumes = volumes_of(pod.spec)
+    return () if volumes is None else volumes.named
+
+
 def _conflict(disk: Volume, used: Volume) -> bool:
     """Return whether both are the same disk and cannot be mounted together."""
     gce, other_gce = disk.gce_persistent_disk, used.gce_persistent_disk
@@ -195,7 +246,10 @@ def _conflict(disk: Volume, used: Volume) -> bool:
     return False
 
 
-def _disk_key(disk: Volume) -> Hashable:
+_KINDS_OF_DISKS: Final = {"gce": "GCE disk", "ebs": "EBS volume", "iscsi": "iSCSI target", "rbd": "RBD image"}
+
+
+def _disk_key(disk: Volume) -> tuple[str, ...]:
     """Return a key of the disk; disks with different keys never conflict."""
     if disk.gce_persistent_disk is not None:
         return "gce", disk.gce_persistent_disk.pd_name
@@ -227,6 +281,15 @@ class VolumeUsers:
         self._sync()
         alive = self._table.alive
         return any(alive[row] for row in self._rows_of.get(claim_key, ()))
+
+    def user_of(self, claim_key: str) -> Pod | None:
+        """Return a pod on an existing node that names that claim; O(pods of its row)."""
+        self._sync()
+        for row in sorted(self._rows_of.get(claim_key, ())):
+            for pod in self._table.pods_at(row).values() if self._table.alive[row] else ():
+                if any(f"{pod.namespace}/{name}" == claim_key for name in _claims_of(pod)):
+                    return pod
+        return None
 
     def conflicting_rows(self, pod: Pod) -> list[int]:
         """Return the rows with a pod whose disks conflict with those of *pod*."""

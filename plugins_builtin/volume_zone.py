@@ -103,6 +103,24 @@ class VolumeZone:
         accepted = column.decide(lambda labels: _accepts(topologies, labels), True, rows.index)
         return None if accepted.all() else RowVerdicts.where(~accepted, _STATUS)
 
+    @hookimpl
+    def explain(self, pod: Pod, node_info: NodeInfo) -> str | None:
+        """Return the volume that is in other zones or regions, and those of the node."""
+        labels = _labels_of(node_info.node) if node_info.has_node else None
+        if labels is None:
+            return None
+        objects = self.handle.objects
+        volumes = volumes_of(pod.spec)
+        for name in volumes.named if volumes is not None else ():
+            claim = objects.get("PersistentVolumeClaim", f"{pod.namespace}/{name}")
+            volume = None if claim is None else objects.get("PersistentVolume", claim.spec.volume_name)
+            topologies = () if volume is None else _topologies_of(volume)
+            rejecting = next((each for each in topologies if not _accepts((each,), labels)), None)
+            if claim is not None and rejecting is not None:
+                zones = _zones_text(rejecting, labels)
+                return f"volume {claim.spec.volume_name} of claim {name} is in {zones}"
+        return None
+
     def _cached_topologies(self, state: CycleState, pod: Pod) -> tuple[_Topology, ...] | Status:
         topologies = state.get(_TOPOLOGIES)
         if topologies is not None:
@@ -188,6 +206,15 @@ def _labels_of(node: Node) -> _NodeLabels | None:
     labels = node.labels
     values = tuple(labels.get(key) for key in _LABELS)
     return values if any(value is not None for value in values) else None
+
+
+def _zones_text(topology: _Topology, labels: _NodeLabels) -> str:
+    """Return the zones of a volume and those of the node."""
+    key, zones = topology
+    has = dict(zip(_LABELS, labels, strict=True))
+    value = has[key] if has[key] is not None else has.get(_SUCCESSOR.get(key, key))
+    node = f"the node has no label {key}" if value is None else f"the node is in {value or '(empty)'}"
+    return f"{key} {' or '.join(sorted(zones))}, {node}"
 
 
 def _accepts(topologies: tuple[_Topology, ...], labels: _NodeLabels) -> bool:

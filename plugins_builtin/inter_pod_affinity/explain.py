@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 
 from attrs import define, field
 
 from schedframe import Node, NodeInfo, NodeTable, Pod, StateKey
-from schedframe.api import DOES_NOT_EXIST, EXISTS, CompiledAffinityTerm, CompiledSelector, Requirement
+from schedframe.api import CompiledAffinityTerm, CompiledSelector
 
+from .._explaining import pod_text, requirements_text
 from .counters import ResolvedTerm
 from .existing_terms import ExistingTerms
 from .filtering import AFFINITY, ANTI_AFFINITY, FilterState, violated_rule
@@ -89,7 +90,7 @@ def _explain_anti_affinity(finder: _PodFinder, state: FilterState, node: Node) -
             continue
         other = finder.find(term, term.topology_key, value, partial(_selects, term))
         if other is not None:
-            return f"{term.topology_key} {value} has {_pod_text(other)}, a pod with {_term_text(term)}"
+            return f"{term.topology_key} {value} has {pod_text(other)}, a pod with {_term_text(term)}"
     return _POD_DELETED
 
 
@@ -109,7 +110,7 @@ def _explain_existing_anti_affinity(
         other = finder.find("existing", key, value, blocking_terms)
         if other is not None:
             selector = selector_text(blocking_terms(other)[0].selector)
-            return f"{_pod_text(other)} keeps pods with {selector} out of {key} {value}"
+            return f"{pod_text(other)} keeps pods with {selector} out of {key} {value}"
     return _POD_DELETED
 
 
@@ -122,10 +123,6 @@ def _blocking_terms(key: str, pod: Pod, namespace_labels: Labels, other: Pod) ->
     ]
 
 
-def _pod_text(pod: Pod) -> str:
-    return f"{pod.key} on {pod.node_name}" if pod.node_name else f"{pod.key}"
-
-
 def _term_text(term: ResolvedTerm) -> str:
     where = "any namespace" if term.any_namespace else f"namespace {', '.join(sorted(term.namespaces))}"
     return f"{selector_text(term.selector)} in {where}"
@@ -135,19 +132,4 @@ def selector_text(selector: CompiledSelector) -> str:
     """Return a selector in the notation of kubectl."""
     if selector.matches_nothing:
         return "no labels at all"
-    return ",".join(map(_requirement_text, _sorted(selector.requirements or ()))) or "any labels"
-
-
-def _sorted(requirements: Iterable[Requirement]) -> list[Requirement]:
-    return sorted(requirements, key=lambda each: (each.key, each.operator))
-
-
-def _requirement_text(requirement: Requirement) -> str:
-    key, values = requirement.key, ",".join(sorted(requirement.values))
-    if requirement.operator == EXISTS:
-        return key
-    if requirement.operator == DOES_NOT_EXIST:
-        return f"!{key}"
-    if requirement.operator == "In" and len(requirement.values) == 1:
-        return f"{key}={values}"
-    return f"{key} {requirement.operator.lower()} ({values})"
+    return requirements_text(selector.requirements or ()) or "any labels"

@@ -27,6 +27,7 @@ from schedframe.api import CSINode
 from .._node_selection import Mask
 from .._volumes import BETA_CLASS, volumes_of
 from .._volumes_csi_nodes import CsiNodes, volume_limits
+from .explain import explain_node
 from .hints import attachment_deleted, claim_added, csi_node_updated, pod_deleted
 from .least_room import Counts
 from .resolver import VolumeResolver
@@ -91,6 +92,15 @@ class NodeVolumeLimits:
             for driver, n in numbers_by_driver(new).items()
         )
         return _STATUS if exceeded else None
+
+    @hookimpl
+    def explain(self, pod: Pod, node_info: NodeInfo) -> str | None:
+        """Return the drivers whose limits would be exceeded, with counts and limits."""
+        if not pod.spec.volumes or not node_info.has_node:
+            return None
+        self._counts.sync()
+        limits = volume_limits(self.handle.objects.get("CSINode", node_info.node.name))
+        return explain_node(self._counts, limits, pod, node_info)
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:

@@ -103,7 +103,7 @@ class Storage:
             if claim is None:
                 return Status.from_error(f"claim of volume {volume.name} is gone")
             if is_fully_bound(claim):
-                bound.append(self._bound(claim.spec.volume_name))
+                bound.append(self.bound_volume(claim))
                 continue
             storage_class = self._waiting_class(claim)
             if storage_class is not None and not claim.spec.volume_name:
@@ -143,8 +143,9 @@ class Storage:
         waits = storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
         return storage_class if waits else None
 
-    def _bound(self, name: str) -> BoundVolume:
-        volume = self.volumes.assumed.get(name)
+    def bound_volume(self, claim: PersistentVolumeClaim) -> BoundVolume:
+        """Return the volume that *claim* is bound to."""
+        volume = self.volumes.assumed.get(claim.spec.volume_name)
         return BoundVolume(exists=False) if volume is None else _bound_volume(volume)
 
     def _to_bind(

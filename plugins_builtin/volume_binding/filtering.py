@@ -52,15 +52,17 @@ def _status(bits: int) -> Status:
 
 def filter_node(claims: PodClaims, node: Node, migrated: frozenset[str]) -> Status | None:
     """Return the rejection of *node*, where the plugins *migrated* use CSI; ``None`` if it is feasible."""
-    bits = _bits_of_bound(claims.bound, node.labels, migrated)
+    bits = rejection_of_bound(claims.bound, node.labels, migrated)
     if isinstance(bits, Status):
         return bits
     bits |= _bits_of_unbound(claims, node)
     return _status(bits) if bits else None
 
 
-def _bits_of_bound(volumes: Iterable[BoundVolume], labels: Labels, migrated: frozenset[str]) -> int | Status:
-    """Return the reason of the first volume that rejects the node; 0 if none does."""
+def rejection_of_bound(
+    volumes: Iterable[BoundVolume], labels: Labels, migrated: frozenset[str]
+) -> int | Status:
+    """Return the bit of the first volume that rejects a node with these labels; 0 if none does."""
     for volume in volumes:
         if not volume.exists:
             return _MISSING

@@ -29,6 +29,7 @@ from ..args import VolumeBindingArgs
 from .assumed import BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE
 from .binding import RESERVED, Reservation, assume_volumes, bind
 from .claims import CLAIMS, NO_CLAIMS, Storage
+from .explain import COMPARED_VOLUMES, ComparedVolumes, explain_node, explain_pod
 from .filtering import filter_node, filter_rows
 from .hints import REGISTRATIONS
 from .scoring import CapacityScore
@@ -98,6 +99,24 @@ class VolumeBinding:
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
         """As :meth:`filter`."""
         return filter_rows(state.read(CLAIMS), rows, self._csi_nodes)
+
+    @hookimpl
+    def explain(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> str | None:
+        """Return the volume or claim that rejects the node, and what it needs that the node has not."""
+        claims = state.get(CLAIMS)
+        if claims is None or not node_info.has_node:
+            return None
+        compared = state.get(COMPARED_VOLUMES)
+        if compared is None:
+            compared = ComparedVolumes()
+            state.write(COMPARED_VOLUMES, compared)
+        migrated = migrated_plugins(self.handle.objects.get("CSINode", node_info.node.name))
+        return explain_node(self._storage, compared, claims, pod, node_info.node, migrated)
+
+    @hookimpl
+    def explain_pod(self, pod: Pod) -> list[str]:
+        """Return the claims that are not bound, and the labels of volumes that no node has."""
+        return list(explain_pod(self._storage, pod, self.handle.table))
 
     @hookimpl
     def pre_score(self, state: CycleState) -> Status | None:

@@ -37,7 +37,8 @@ from .._node_selection import Mask, rows_meeting, rows_selected
 from .topology_index import TopologyIndex
 from .volumes import STORAGE, Labels
 
-_NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+NO_PROVISIONERS: Final = ("", "kubernetes.io/no-provisioner")
+"""Provisioners of classes for which no volume is made."""
 
 
 class Outcome(IntEnum):
@@ -156,6 +157,14 @@ class ClassCapacities:
                 all_limits += indexed.values.get(labels[key], {}).values()
         return max((total for limit, total in all_limits if limit >= size), default=None)
 
+    def largest_volume(self, labels: Labels) -> int | None:
+        """Return the bytes of the largest volume for a node with these labels; ``None`` without capacity."""
+        limits = [limit for selector, (limit, _) in self.others.values() if selector.matches(labels)]
+        for key, indexed in self.by_label.items():
+            if key in labels:
+                limits += [limit for limit, _ in indexed.values.get(labels[key], {}).values()]
+        return max(limits, default=None)
+
     def rows(self, size: int, rows: Rows) -> Mask:
         """As :meth:`suffice` for many rows; O(rows) for each label and other selector."""
         mask = np.zeros(len(rows), np.bool_)
@@ -247,7 +256,7 @@ class Capacities:
     def request(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> ProvisioningRequest:
         """Return the request for a volume of that class for *claim*."""
         provisioner = storage_class.provisioner
-        if provisioner in ("", _NO_PROVISIONER):
+        if provisioner in NO_PROVISIONERS:
             return ProvisioningRequest(claim, supported=False)
         terms = storage_class.allowed_topologies
         topologies = topology_selector(terms) if terms else None

@@ -25,7 +25,7 @@ from .topology_index import TopologyIndex
 
 T = TypeVar("T")
 
-_AVAILABLE: Final = "Available"
+AVAILABLE: Final = "Available"
 _FILESYSTEM: Final = "Filesystem"
 _NANO: Final = 10**9
 STORAGE: Final = "storage"
@@ -327,7 +327,7 @@ def _location_of(volume: PersistentVolume) -> _Location | None:
     storage_class, reference = class_of_volume(volume), volume.spec.claim_ref
     if reference is not None:
         return _Location(storage_class, claim_key=f"{reference.namespace}/{reference.name}")
-    if volume.status.phase != _AVAILABLE:
+    if volume.status.phase != AVAILABLE:
         return None
     entry = (capacity_of(volume), volume.name)
     return _Location(storage_class, shape_of(volume), selector_of(volume), entry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from ..framework import Diagnosis, Verdicts
 from ..framework.all_filters import parts_of
 from ..simulate import Evaluation
 from ..simulate.amounts import amount_text
-from ..state import Rows
+from ..state import NodeTable, Rows
 from .near_misses import PODS, short_resource
+from .selection import similar
 
 
 @brief_repr
@@ -30,7 +32,7 @@ class Reason:
     0 where no node was filtered.
     """
     numbers: str = ""
-    """``needs 4 cpu, most free 3.2 on n17``, where a resource is short."""
+    """``needs 4 cpu, most free 3.2 on n17`` where a resource is short, else what the plugin says of it."""
     remark: str = ""
     """Whether all of a resource is taken, no node has any, or the pod is larger than any node."""
 
@@ -58,10 +60,11 @@ def reasons_of(evaluation: Evaluation) -> tuple[Reason, ...]:
     decision = evaluation.decision
     if decision is None or decision.diagnosis is None:
         return ()
-    reasons = [
-        Reason(plugin, reason, count, *_numbers(evaluation, decision.verdicts, plugin, reason))
-        for (plugin, reason), count in _counts(decision.diagnosis).items()
-    ]
+    causes = _causes(evaluation)
+    reasons = []
+    for (plugin, reason), count in _counts(decision.diagnosis).items():
+        numbers, remark = _numbers(evaluation, decision.verdicts, plugin, reason)
+        reasons.append(Reason(plugin, reason, count, numbers or causes.get((plugin, reason), ""), remark))
     return tuple(sorted(reasons, key=lambda each: (-each.nodes, each.plugin, each.reason)))
 
 
@@ -77,6 +80,34 @@ def _counts(diagnosis: Diagnosis) -> Counter[tuple[str, str]]:
         for reason in diagnosis.absent.reasons:
             counts[diagnosis.absent.plugin, reason] += missing
     return counts
+
+
+def _causes(evaluation: Evaluation) -> dict[tuple[str, str], str]:
+    """Return plugin and reason → the explanation of its nodes; of several, that of most nodes.
+
+    Where no node was filtered: what the plugin says of the pod. Several reasons of a node have one cause.
+    """
+    decision, lines = evaluation.decision, evaluation.plugin_explanations.nodes
+    diagnosis = decision.diagnosis if decision is not None else None
+    rejection = diagnosis.pre_filter_status if diagnosis is not None else None
+    if rejection is not None:
+        findings = "; ".join(evaluation.findings.get(rejection.plugin, ()))
+        return dict.fromkeys(((rejection.plugin, reason) for reason in rejection.reasons), findings)
+    counted: dict[tuple[str, str], Counter[str]] = {}
+    examples: dict[str, str] = {}
+    statuses = evaluation.statuses if lines else {}
+    for node, line in lines.items():
+        status = statuses.get(node)
+        if status is not None:
+            examples[line] = min(node, examples.get(line, node))
+            for reason in status.reasons:
+                counted.setdefault((status.plugin, reason), Counter())[line] += 1
+    return {key: _most_frequent(lines_of, examples) for key, lines_of in counted.items()}
+
+
+def _most_frequent(lines: Counter[str], examples: Mapping[str, str]) -> str:
+    line = min(lines, key=lambda each: (-lines[each], examples[each]))
+    return line if len(lines) == 1 else f"{line} (so on {examples[line]})"
 
 
 def _numbers(evaluation: Evaluation, verdicts: Verdicts | None, plugin: str, reason: str) -> tuple[str, str]:
@@ -101,6 +132,14 @@ def _numbers(evaluation: Evaluation, verdicts: Verdicts | None, plugin: str, rea
     return ", ".join(filter(None, numbers)), "; ".join(filter(None, remarks))
 
 
+def _meant(resource: str, table: NodeTable) -> str:
+    """Return the similar resource that nodes have, as a question; empty if there is none."""
+    rows = table.rows()
+    known = [each for each in table.resources() if (rows.take(table.allocatable(each)) > 0).any()]
+    meant = similar(resource, known)
+    return f"; did you mean {meant}?" if meant else ""
+
+
 def _shortage(rows: Rows, resource: str, needed: int) -> tuple[str, str]:
     """Return the numbers of *rows*, and what they mean in the whole cluster; empty without a shortage."""
     table, every = rows.table, rows.table.rows()
@@ -116,7 +155,7 @@ def _shortage(rows: Rows, resource: str, needed: int) -> tuple[str, str]:
     numbers += f", most free {amount_text(resource, most)} on {min(names)}"
     having, largest = int((every.take(totals) > 0).sum()), int(every.take(totals).max())
     if not having:
-        return numbers, f"no node has {resource}"
+        return numbers, f"no node has {resource}{_meant(resource, table)}"
     if largest < needed:
         return numbers, f"larger than any node, the largest has {amount_text(resource, largest)}"
     with_any = int((total > 0).sum())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -128,13 +128,15 @@ def _missing(expression: NodeSelectorRequirement, in_selector: bool, nodes: Sequ
     counted = Counter(node.labels[key] for node in nodes if key in node.labels)
     values = dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
     if values:
-        meant = next((_similar(value, values) for value in expression.values), "")
+        meant = next((similar(value, values) for value in expression.values), "")
         return MissingLabel(expression, in_selector, values, meant_value=meant)
     keys = dict.fromkeys(each for node in nodes for each in node.labels)
-    return MissingLabel(expression, in_selector, values, meant_key=_similar(key, keys))
+    return MissingLabel(expression, in_selector, values, meant_key=similar(key, keys))
 
 
-def _similar(word: str, known: dict[str, Any]) -> str:
+def similar(word: str, known: Iterable[str]) -> str:
+    """Return the one of the *known* words that may be meant by *word*, empty if none is similar."""
+    known = list(known)
     return next(iter(get_close_matches(word, known, n=1, cutoff=_SIMILARITY)), "")
 
 

@@ -108,3 +108,29 @@ def test_any_new_node_helps() -> None:
 @given(tables(), pods())
 def test_both_forms_agree(table: NodeTable, pod: Pod) -> None:
     check_filter_agreement(PLUGIN, table, pod)
+
+
+def explained(wanted: Pod, *used: Pod) -> str | None:
+    """Return the explanation of a node with the *used* pods."""
+    state = CycleState()
+    PLUGIN.pre_filter(state, wanted)
+    return PLUGIN.explain(state, NodeInfo.of(make_node(), used))
+
+
+def test_a_taken_port_is_named_with_its_protocol_and_the_pod() -> None:
+    web = pod(port(8080), port(53, protocol="UDP"), name="web", node="n")
+    assert explained(pod(port(8080), port(81)), web) == "8080/TCP is taken by default/web on n"
+    assert explained(pod(port(53, protocol="UDP"), port(8080)), web) == (
+        "53/UDP is taken by default/web on n; 8080/TCP is taken by default/web on n"
+    )
+    assert explained(pod(port(53)), web) is None
+
+
+def test_addresses_of_ports_are_named_where_they_differ() -> None:
+    here = pod(port(80, "10.0.0.1"), name="here", node="n")
+    assert explained(pod(port(80, "10.0.0.1")), here) == "10.0.0.1:80/TCP is taken by default/here on n"
+    assert explained(pod(port(80)), here) == "80/TCP is taken by default/here on n, on address 10.0.0.1"
+    anywhere = pod(port(80), name="anywhere", node="n")
+    assert explained(pod(port(80, "10.0.0.1")), anywhere) == (
+        "10.0.0.1:80/TCP is taken by default/anywhere on n, on all addresses"
+    )
