@@ -117,10 +117,7 @@ def schedule(
         simulation.scheduler.core.search = search
     notes = Notes(advance)
     placements = simulation.schedule(on_cycle=notes.take)
-    known = manifests.notes()
-    for line in simulation.notes():
-        if line not in known:
-            note(line)
+    _note_what_followed(simulation, manifests)
     outcome = Outcome(
         fates=[notes.fate(placement) for placement in placements],
         nodes=len(simulation.cluster.list("Node")),
@@ -137,6 +134,14 @@ def schedule(
         pending = [fate.pod for fate in outcome.pending if fate.pod.key in explained]
         outcome.proposals = proposals_for(simulation, pending)
     return outcome
+
+
+def _note_what_followed(simulation: Simulation, manifests: Manifests) -> None:
+    """Write the notes about what was played since the manifests were read."""
+    known = manifests.notes()
+    for line in simulation.notes():
+        if line not in known:
+            note(line)
 
 
 def _explanations(
