@@ -77,7 +77,7 @@ def test_each_version_has_its_own_reference_to_the_workload() -> None:
         ({"schedulingPolicy": {}}, "neither basic nor gang"),
         ({"schedulingPolicy": {"basic": {}, "gang": {"minCount": 1}}}, "both basic and gang"),
         ({"schedulingPolicy": {"gang": {"minCount": 0}}}, "out of range"),
-        ({"schedulingConstraints": {"topology": [{"key": "a"}, {"key": "b"}]}}, "at most one"),
+        ({"schedulingConstraints": {"topology": [{"key": "a"}, {"key": "b"}]}}, "at most 1"),
         ({"schedulingConstraints": {"topology": [{"key": ""}]}}, "name a label"),
         ({"disruptionMode": "Some"}, "is not one of Pod, PodGroup"),
         ({"minCount": 3}, "no such field"),

@@ -116,12 +116,18 @@ SLICE: dict[str, Any] = {
                 "taints": [{"key": "bad", "effect": "NoSchedule"}],
             }
         ],
+    },
+}
+COUNTERS: dict[str, Any] = {
+    **SLICE,
+    "spec": {
+        **{key: value for key, value in SLICE["spec"].items() if key != "devices"},
         "sharedCounters": [{"name": "c", "counters": {"m": {"value": "8"}}}],
     },
 }
 
 
-@pytest.mark.parametrize("manifest", [VOLUME, CLASS, CLAIM, SLICE])
+@pytest.mark.parametrize("manifest", [VOLUME, CLASS, CLAIM, SLICE, COUNTERS])
 def test_they_are_read_and_written(manifest: dict[str, Any]) -> None:
     assert to_manifest(from_manifest(manifest)) == manifest
 
