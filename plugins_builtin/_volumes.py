@@ -12,6 +12,7 @@ from schedframe.api import Volume
 _VOLUMES: Final = object()  # key in PodSpec.memo
 BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 """Annotation with a storage class, older than the field."""
+NOT_OWNER: Final = "PVC {} was not created for pod {} (pod is not owner)"
 
 
 @frozen
@@ -92,7 +93,7 @@ def ownership_problem(pod: Pod, claim: PersistentVolumeClaim) -> str:
             if owner.uid == pod.uid:
                 return ""
             break
-    return f"PVC {claim.key} was not created for pod {pod.key} (pod is not owner)"
+    return NOT_OWNER.format(claim.key, pod.key)
 
 
 def class_of_claim(claim: PersistentVolumeClaim) -> str:
@@ -105,8 +106,3 @@ def class_of_volume(volume: PersistentVolume) -> str:
     """Return the storage class of *volume*; empty for none."""
     annotated = volume.metadata.annotations.get(BETA_CLASS)
     return volume.spec.storage_class_name if annotated is None else annotated
-
-
-def no_such(kind: str, name: str) -> str:
-    """Return the API server's message for a missing object: ``persistentvolumeclaim "data" not found``."""
-    return f'{kind.lower()} "{name}" not found'

@@ -28,7 +28,8 @@ from schedframe import (
 from schedframe.api import Volume
 
 from ._explaining import did_you_mean, pod_text
-from ._volumes import no_such, uses_claim, volumes_of
+from ._rejections import missing
+from ._volumes import uses_claim, volumes_of
 
 ERR_REASON_DISK = "node(s) had no available disk"
 ERR_REASON_CLAIM = (
@@ -96,7 +97,7 @@ class VolumeRestrictions:
                 "PersistentVolumeClaim", f"{pod.namespace}/{name}"
             )
             if claim is None:
-                return Status.unresolvable(no_such("PersistentVolumeClaim", name))
+                return missing("PersistentVolumeClaim", name)
             if _READ_WRITE_ONCE_POD in claim.spec.access_modes:
                 names.add(name)
         uses = sum(self._users.is_used(f"{pod.namespace}/{name}") for name in names)

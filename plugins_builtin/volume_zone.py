@@ -29,7 +29,8 @@ from schedframe import (
 )
 from schedframe.api import WAIT_FOR_FIRST_CONSUMER
 
-from ._volumes import BETA_CLASS, class_of_claim, no_such, uses_claim, volumes_of
+from ._rejections import missing
+from ._volumes import BETA_CLASS, class_of_claim, uses_claim, volumes_of
 from ._volumes_in_tree import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 ERR_REASON = "node(s) had no available volume zone"
@@ -137,29 +138,29 @@ class VolumeZone:
                 return Status.unresolvable(ERR_REASON_NO_NAME)
             claim = objects.get("PersistentVolumeClaim", f"{pod.namespace}/{name}")
             if claim is None:
-                return Status.unresolvable(no_such("PersistentVolumeClaim", name))
+                return missing("PersistentVolumeClaim", name)
             volume_name = claim.spec.volume_name
             if not volume_name:
                 problem = self._unbound_problem(claim)
-                if problem:
-                    return Status.unresolvable(problem)
+                if problem is not None:
+                    return problem
                 continue
             volume = objects.get("PersistentVolume", volume_name)
             if volume is None:
-                return Status.unresolvable(no_such("PersistentVolume", volume_name))
+                return missing("PersistentVolume", volume_name)
             topologies += _topologies_of(volume)
         return tuple(topologies)
 
-    def _unbound_problem(self, claim: PersistentVolumeClaim) -> str:
-        """Return why an unbound claim rejects the pod; empty if it is bound when the pod is scheduled."""
+    def _unbound_problem(self, claim: PersistentVolumeClaim) -> Status | None:
+        """Return why an unbound claim rejects the pod; ``None`` if it is bound when the pod is scheduled."""
         name = class_of_claim(claim)
         if not name:
-            return ERR_REASON_NO_CLASS
+            return Status.unresolvable(ERR_REASON_NO_CLASS)
         storage_class: StorageClass | None = self.handle.objects.get("StorageClass", name)
         if storage_class is None:
-            return no_such("StorageClass.storage.k8s.io", name)
+            return missing("StorageClass.storage.k8s.io", name)
         waits = storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
-        return "" if waits else ERR_REASON_NO_VOLUME
+        return None if waits else Status.unresolvable(ERR_REASON_NO_VOLUME)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:

@@ -93,7 +93,7 @@ class ClaimFilter:
         try:
             own = list(claims_of(pod, self.tracker))
         except ClaimProblem as problem:
-            return Status.unresolvable(str(problem))
+            return problem.status
         extended = extended_requests(pod)
         if extended and not self.classes.any_of(extended):
             extended = ()

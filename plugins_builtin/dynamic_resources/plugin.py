@@ -128,7 +128,7 @@ class DynamicResources:
             for _ in claims_of(pod, tracker):
                 pass
         except ClaimProblem as problem:
-            return Status.unresolvable(str(problem))
+            return problem.status
         return None
 
     @hookimpl

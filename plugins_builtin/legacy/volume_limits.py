@@ -34,7 +34,8 @@ from schedframe import (
 )
 from schedframe.api import PersistentVolumeSpec, Volume
 
-from .._volumes import claim_name, no_such, ownership_problem, volumes_of
+from .._rejections import LOOKING_UP, rejection
+from .._volumes import claim_name, ownership_problem, volumes_of
 from .._volumes_in_tree import MIGRATED_PLUGINS, migrated_plugins
 
 ERR_REASON: Final = "node(s) exceed max volume count"
@@ -154,8 +155,7 @@ class InTreeLimits:
             )
             if claim is None:
                 if is_new:
-                    missing = no_such("PersistentVolumeClaim", name)
-                    return Status.unresolvable(f"looking up PVC {key}: {missing}")
+                    return rejection(LOOKING_UP, key, name)
                 continue
             if volume.ephemeral is not None and (problem := ownership_problem(pod, claim)):
                 return Status.from_error(problem)

@@ -21,7 +21,8 @@ from schedframe import (
     StorageClass,
 )
 
-from .._volumes import claim_name, class_of_claim, no_such, ownership_problem, volumes_of
+from .._rejections import LOOKING_UP, rejection
+from .._volumes import claim_name, class_of_claim, ownership_problem, volumes_of
 from .._volumes_in_tree import handle_of, plugin_named, plugin_of
 
 
@@ -63,8 +64,7 @@ class VolumeResolver:
         for volume in volumes.claiming if volumes is not None else ():
             name = claim_name(pod, volume)
             if self.objects.get("PersistentVolumeClaim", f"{pod.namespace}/{name}") is None:
-                problem = f"looking up PVC {pod.namespace}/{name}: {no_such('PersistentVolumeClaim', name)}"
-                return VolumeSet(problem=Status.unresolvable(problem))
+                return VolumeSet(problem=rejection(LOOKING_UP, f"{pod.namespace}/{name}", name))
         return self.volumes_of_pods((pod,))
 
     def volumes_of_pods(self, pods: Iterable[Pod]) -> VolumeSet:

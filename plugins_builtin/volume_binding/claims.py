@@ -20,7 +20,8 @@ from schedframe import (
 )
 from schedframe.api import UNREADABLE, WAIT_FOR_FIRST_CONSUMER, CompiledNodeSelector
 
-from .._volumes import SpecVolumes, claim_name, class_of_claim, no_such, ownership_problem
+from .._rejections import missing, rejection
+from .._volumes import NOT_OWNER, SpecVolumes, claim_name, class_of_claim, ownership_problem
 from .._volumes_in_tree import InTreePlugin, plugin_of, translated_affinity
 from .assumed import SELECTED_NODE, AssumedObjects, is_fully_bound
 from .provisioning import Capacities, ProvisioningRequest
@@ -28,6 +29,10 @@ from .static_matching import ClaimMatch, match_claim
 from .volumes import VolumeIndex, labels_selector, selector_of
 
 ERR_REASON_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
+_NOT_CREATED = 'waiting for ephemeral volume controller to create the persistentvolumeclaim "{}"'
+_LOST = 'persistentvolumeclaim "{}" bound to non-existent persistentvolume "{}"'
+_UNREADABLE = 'the present version of persistentvolumeclaim "{}" cannot be read'
+_DELETED = 'persistentvolumeclaim "{}" is being deleted'
 _IMMEDIATE = Status.unresolvable(ERR_REASON_IMMEDIATE)
 
 
@@ -93,8 +98,8 @@ class Storage:
     def claims_of(self, pod: Pod, volumes: SpecVolumes) -> PodClaims | Status:
         """Classify the claims of *pod*; return a rejection if one of them blocks every node."""
         problem = self._first_problem(pod, volumes)
-        if problem:
-            return Status.unresolvable(problem)
+        if problem is not None:
+            return problem
         bound: list[BoundVolume] = []
         waiting: list[tuple[PersistentVolumeClaim, StorageClass]] = []
         immediate = False
@@ -112,7 +117,7 @@ class Storage:
                 immediate = True
         return _IMMEDIATE if immediate else self._to_bind(tuple(bound), waiting)
 
-    def _first_problem(self, pod: Pod, volumes: SpecVolumes) -> str:
+    def _first_problem(self, pod: Pod, volumes: SpecVolumes) -> Status | None:
         for volume in volumes.claiming:
             name = claim_name(pod, volume)
             claim: PersistentVolumeClaim | None = self.objects.get(
@@ -120,21 +125,18 @@ class Storage:
             )
             ephemeral = volume.ephemeral is not None
             if claim is None and ephemeral:
-                return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
+                return rejection(_NOT_CREATED, name)
             if claim is None:
-                return no_such("PersistentVolumeClaim", name)
+                return missing("PersistentVolumeClaim", name)
             if claim.status.phase == "Lost":
-                return (
-                    f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume '
-                    f'"{claim.spec.volume_name}"'
-                )
+                return rejection(_LOST, name, claim.spec.volume_name)
             if UNREADABLE in claim.metadata.annotations:
-                return f'the present version of persistentvolumeclaim "{name}" cannot be read'
+                return rejection(_UNREADABLE, name)
             if claim.metadata.deletion_timestamp is not None:
-                return f'persistentvolumeclaim "{name}" is being deleted'
-            if ephemeral and (problem := ownership_problem(pod, claim)):
-                return problem
-        return ""
+                return rejection(_DELETED, name)
+            if ephemeral and ownership_problem(pod, claim):
+                return rejection(NOT_OWNER, claim.key, pod.key)
+        return None
 
     def _waiting_class(self, claim: PersistentVolumeClaim) -> StorageClass | None:
         """Return the class of the claim if it binds volumes when their pod is scheduled, else ``None``."""

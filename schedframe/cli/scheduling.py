@@ -14,8 +14,9 @@ from ..config import EffectiveConfig
 from ..cycle import Decision
 from ..cycle.search.search import Search
 from ..errors import InputError
-from ..framework import Framework, Registry, Status
+from ..framework import Diagnosis, Framework, Registry, Status
 from ..simulate import Evaluation, Placement, Simulation
+from ..simulate.placements import reasons_alike
 from .outcome import Fate, Outcome, usage_of
 from .proposals import proposals_for
 from .sources import Manifests
@@ -50,16 +51,28 @@ class Notes:
                 self.reasons[uid] = alike
             return
         status = decision.diagnosis.pre_filter_status
-        counted = status.reasons if status is not None else decision.diagnosis.reasons()
-        self.reasons[uid] = tuple(sorted(counted))
+        reasons = reasons_alike(status) if status is not None else _reasons_of_nodes(decision.diagnosis)
+        self.reasons[uid] = tuple(sorted(set(reasons)))
 
     def fate(self, placement: Placement) -> Fate:
         """Return the result for a pod with its attempts and reasons."""
         pod = placement.pod
         reasons: tuple[str, ...] = ()
         if placement.node_name is None:
-            reasons = self.reasons.get(pod.uid) or (placement.message,)
+            reasons = self.reasons.get(pod.uid) or (placement.alike or placement.message,)
         return Fate(pod, placement.node_name, placement.message, reasons, self.attempts[pod.uid])
+
+
+def _reasons_of_nodes(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the reasons that the message counts, without the names in them."""
+    counted = diagnosis.reasons()
+    statuses = [*diagnosis.verdicts.statuses, *diagnosis.named.values()]
+    alike = {
+        reason: shared
+        for status in statuses
+        for reason, shared in zip(status.reasons, reasons_alike(status), strict=True)
+    }
+    return (alike.get(reason, reason) for reason in counted)
 
 
 def _alike(error: Status) -> tuple[str, ...]:

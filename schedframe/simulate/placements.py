@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import define
 from typing_extensions import override
 
 from .._brief import brief_of, brief_repr
 from .._tables import Table, Tabular
 from ..api import Pod
+from ..framework import Status
+
+
+def reasons_alike(status: Status) -> tuple[str, ...]:
+    """Return the reasons of *status* without the names in them, as pods that are rejected alike share them.
+
+    The names are told apart by ``details``: reason → ``{"alike": …}``.
+    """
+    details = status.details or {}
+    found = (details.get(reason) for reason in status.reasons)
+    return tuple(
+        str(data["alike"]) if isinstance(data, Mapping) and "alike" in data else reason
+        for reason, data in zip(status.reasons, found, strict=True)
+    )
 
 
 @brief_repr
@@ -20,6 +36,8 @@ class Placement:
     """The node that the pod got, ``None`` if it is pending."""
     message: str
     """Why the pod is pending; empty if it has a node."""
+    alike: str = ""
+    """The message without names and times, which pods that wait for the same have in common."""
 
     @override
     def __str__(self) -> str:

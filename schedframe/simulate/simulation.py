@@ -32,7 +32,7 @@ from .decoding import as_objects, as_pod, skipped_note
 from .dry_run import dry_run
 from .evaluation import Evaluation
 from .evaluator import Evaluator
-from .placements import Placement, Placements
+from .placements import Placement, Placements, reasons_alike
 
 _OPTIONS: Final = (
     *("config", "plugins", "registry", "extenders"),
@@ -325,25 +325,26 @@ class Simulation:
             return Placement(pod, None, "the pod is gone")
         if now.spec.node_name:
             return Placement(now, now.spec.node_name, "")
-        return Placement(now, None, self._why(now))
+        return Placement(now, None, *self._why(now))
 
-    def _why(self, pod: Pod) -> str:
+    def _why(self, pod: Pod) -> tuple[str, str]:
+        """Return why *pod* is pending, and the same without the names in it."""
         progress = progress_of(self._core, pod.uid)
         if progress is not None:
-            return f"the pod {progress.message}"
+            return f"the pod {progress.message}", f"the pod {progress.alike}"
         if self._is_closed:
-            return "the simulation is closed and schedules nothing"
+            return ("the simulation is closed and schedules nothing",) * 2
         conditions = [c for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]
         if conditions:
-            return conditions[0].message
+            return (conditions[0].message,) * 2
         framework = self.evaluator.framework_of(pod)
         if framework is None:
-            return self._no_profile(pod)
+            return (self._no_profile(pod),) * 2
         with dry_run(self._core):
             gate = framework.run_pre_enqueue(pod)
         if gate is not None:
-            return gate.message
-        return "the pod is being deleted" if pod.is_terminating else "the pod waits for its turn"
+            return gate.message, ", ".join(reasons_alike(gate))
+        return ("the pod is being deleted" if pod.is_terminating else "the pod waits for its turn",) * 2
 
     def _no_profile(self, pod: Pod) -> str:
         names = ", ".join(sorted(self._core.frameworks))

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schedframe import Pod, ResourceClaim
+from schedframe import Pod, ResourceClaim, Status
 from schedframe.api import UNREADABLE, AllocatedDeviceStatus, PodResourceClaim
 from schedframe.api import DeviceRequestAllocationResult as Allocated
 
+from ..._rejections import rejection
 from .tracker import ClaimTracker
 
 
 class ClaimProblem(Exception):
-    """A claim of the pod does not exist, or is not the pod's; the message is the reason."""
+    """A claim of the pod does not exist, or is not the pod's.
+
+    The arguments are those of :func:`.rejection`: a template of the reason, and the names in it.
+    """
+
+    @property
+    def status(self) -> Status:
+        """The rejection of the pod."""
+        return rejection(*self.args)
 
 
 class BindingFailed(Exception):
@@ -27,14 +36,14 @@ def claims_of(pod: Pod, tracker: ClaimTracker) -> Iterator[ResourceClaim]:
             continue
         claim = tracker.get(f"{pod.namespace}/{name}")
         if claim is None:
-            raise ClaimProblem(f'could not find ResourceClaim "{pod.namespace}/{name}"')
+            raise ClaimProblem('could not find ResourceClaim "{}"', f"{pod.namespace}/{name}")
         if UNREADABLE in claim.metadata.annotations:
-            raise ClaimProblem(f'the present version of resourceclaim "{name}" cannot be read')
+            raise ClaimProblem('the present version of resourceclaim "{}" cannot be read', name)
         if claim.metadata.deletion_timestamp is not None:
-            raise ClaimProblem(f'resourceclaim "{name}" is being deleted')
+            raise ClaimProblem('resourceclaim "{}" is being deleted', name)
         if made_for_pod and not _is_controlled_by(claim, pod):
             raise ClaimProblem(
-                f"ResourceClaim {claim.key} was not created for Pod {pod.key} (Pod is not owner)"
+                "ResourceClaim {} was not created for Pod {} (Pod is not owner)", claim.key, pod.key
             )
         yield claim
 
@@ -45,12 +54,12 @@ def _name_of(pod: Pod, entry: PodResourceClaim) -> tuple[str | None, bool]:
         return entry.resource_claim_name, False
     if entry.resource_claim_template_name is None:
         raise ClaimProblem(
-            f'pod "{pod.key}", spec.resourceClaim "{entry.name}": none of the supported fields are set'
+            'pod "{}", spec.resourceClaim "{}": none of the supported fields are set', pod.key, entry.name
         )
     for status in pod.status.resource_claim_statuses:
         if status.name == entry.name:
             return status.resource_claim_name, True
-    raise ClaimProblem(f'pod "{pod.key}": ResourceClaim not created yet')
+    raise ClaimProblem('pod "{}": ResourceClaim not created yet', pod.key)
 
 
 def _is_controlled_by(claim: ResourceClaim, pod: Pod) -> bool:

@@ -13,6 +13,8 @@ class Progress:
     """What an attempt waits for."""
 
     message: str
+    alike: str
+    """The message without node and time, which pods that wait for the same have in common."""
     wake_at: float | None = None
     """When it goes on, or fails, by itself, in seconds of the core's clock; ``None``: nothing is due."""
 
@@ -27,22 +29,25 @@ def progress_of(core: Core, uid: str) -> Progress | None:
     if waiting is not None:
         deadline = min(waiting.deadlines.values())
         plugins = ", ".join(waiting.pending_plugins)
-        text = f"waits in permit for {plugins}, at most {max(0.0, deadline - now):.1f} s more"
-        return Progress(f"{text}; its node is {waiting.node_name}", deadline)
+        alike = f"waits in permit for {plugins}"
+        text = f"{alike}, at most {max(0.0, deadline - now):.1f} s more"
+        return Progress(f"{text}; its node is {waiting.node_name}", alike, deadline)
     attempt = core.binding.get(uid)
     if attempt is None:
         placed = core.cache.get_pod(uid) if core.cache.is_assumed(uid) else None
         if placed is None:
             return None
-        return Progress(f"was bound to node {placed.node_name}, which the cluster has not confirmed")
+        alike = "was bound to a node, which the cluster has not confirmed"
+        return Progress(f"was bound to node {placed.node_name}, which the cluster has not confirmed", alike)
     paused = core.paused.get(uid)
     if paused is None:
-        return Progress(f"is being bound to node {attempt.node_name}")
+        return Progress(f"is being bound to node {attempt.node_name}", "is being bound")
     if paused.held:
-        return Progress(f"is not bound to {attempt.node_name} yet: {core.view.description()}")
+        why = core.view.description()
+        return Progress(f"is not bound to {attempt.node_name} yet: {why}", f"is not bound yet: {why}")
     text = "asks the cluster what became of its bind" if paused.verify else f"waits in {_step(attempt)}"
     seconds = f"at most {max(0.0, paused.deadline - now):.1f} s more"
-    return Progress(f"{text}, {seconds}; its node is {attempt.node_name}", paused.deadline)
+    return Progress(f"{text}, {seconds}; its node is {attempt.node_name}", text, paused.deadline)
 
 
 def _step(attempt: Attempt) -> str:
