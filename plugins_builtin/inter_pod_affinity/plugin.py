@@ -31,6 +31,7 @@ from .existing_terms import ExistingTerms
 from .explain import CONFLICTING_PODS, ConflictingPods, explain_node
 from .filtering import FILTER_STATE, count_for_filter, filter_groups, filter_node, filter_rows, update_counts
 from .hints import node_changed, pod_changed
+from .known_faults import faults_for
 from .scoring import (
     SCORE_STATE,
     Scores,
@@ -148,6 +149,14 @@ class InterPodAffinity:
             cache = ConflictingPods()
             state.write(CONFLICTING_PODS, cache)
         return explain_node(cache, counted, self._existing, pod, node_info)
+
+    @hookimpl
+    def explain_pod(self, state: CycleState, pod: Pod) -> list[str]:
+        """Return the known faults that are at work, if a node is rejected; O(nodes)."""
+        counted = state.get(FILTER_STATE)
+        if counted is None or filter_rows(counted, self._existing.table.rows()) is None:
+            return []
+        return list(faults_for(pod, self._existing.objects))
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:

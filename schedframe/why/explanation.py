@@ -88,6 +88,15 @@ class Explanation:
         """The first of :attr:`changes`, ``None`` if there is none."""
         return self.changes[0] if self.changes else None
 
+    @property
+    def findings(self) -> dict[str, tuple[str, ...]]:
+        """Plugin that rejects the pod → what it says of pod and cluster, beyond its reasons."""
+        found = self.evaluation.findings if self.evaluation is not None and self.reasons else {}
+        rejecting = {each.plugin for each in self.reasons}
+        said = "; ".join(each.numbers for each in self.reasons)
+        left = {plugin: tuple(line for line in found[plugin] if line not in said) for plugin in found}
+        return {plugin: lines for plugin, lines in left.items() if lines and plugin in rejecting}
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the evaluation, in plain types."""
         return {
@@ -95,6 +104,7 @@ class Explanation:
             "verdict": str(self.verdict),
             "message": self.message,
             "reasons": [each.to_dict() for each in self.reasons],
+            "findings": {plugin: list(lines) for plugin, lines in self.findings.items()},
             "nearest": [each.to_dict() for each in self.nearest],
             "changes": [each.to_dict() for each in self.changes],
             "pairs": [each.to_dict() for each in self.pairs],
@@ -135,6 +145,8 @@ class Explanation:
         yield "", [f"{self.pod} {self.message}"]
         if self.reasons:
             yield "why", [str(each) for each in self.reasons]
+        if self.findings:
+            yield "known", [f"{plugin}: {line}" for plugin, lines in self.findings.items() for line in lines]
         if self.group is not None:
             yield "its group", self.group.lines()
         yield from self._label_section()

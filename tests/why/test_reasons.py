@@ -40,3 +40,18 @@ def test_a_resource_that_no_node_has_is_compared_with_those_that_nodes_have() ->
     container["resources"]["requests"] = {"example.com/fpga": "1"}
     (reason,) = explain([gpu], pod("p", containers=[container]), changes=0).reasons
     assert reason.remark == "no node has example.com/fpga"
+
+
+def test_what_a_plugin_says_of_the_pod_is_shown_if_it_rejects_it() -> None:
+    term = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+        "namespaceSelector": {"matchLabels": {"team": "a"}},
+    }
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    found = explain([node("n")], pod("p", affinity=affinity), changes=0)
+    (line,) = found.findings["InterPodAffinity"]
+    assert f"known:\n  InterPodAffinity: {line}" in str(found)
+    assert found.to_dict()["findings"] == {"InterPodAffinity": [line]}
+    fits = explain([node("n")], pod("p"))
+    assert (fits.findings, "known:" in str(fits)) == ({}, False)
