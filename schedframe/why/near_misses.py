@@ -73,6 +73,8 @@ class Obstacle:
     detail: str = ""
     """The plugin's explanation, if it has one."""
     shortages: tuple[Shortage, ...] = ()
+    remark: str = ""
+    """Pods whose overhead counts twice, of a node with too little left."""
 
     @property
     def size(self) -> float:
@@ -82,6 +84,7 @@ class Obstacle:
 
     def __str__(self) -> str:
         more = [self.detail] if self.detail else [str(each) for each in self.shortages]
+        more += [self.remark] if self.remark else []
         behind = f" ({'; '.join(more)})" if more else ""
         return f"{self.plugin}: {', '.join(self.reasons)}{behind}"
 
@@ -92,6 +95,7 @@ class Obstacle:
             "reasons": list(self.reasons),
             "final": self.final,
             "detail": self.detail,
+            "remark": self.remark,
             "shortages": [
                 {
                     "resource": each.resource,
@@ -211,7 +215,29 @@ class _Examination:
         detail = explain_rejection(self.framework, status, self.decision.state, pod, info) or ""
         if not detail and not any(info.allocatable.values()):
             detail = NO_ALLOCATABLE
-        return Obstacle(plugin, status.reasons, final, detail, tuple(_shortages(pod, info, status)))
+        shortages = tuple(_shortages(pod, info, status))
+        remark = _counted_twice(info) if shortages else ""
+        return Obstacle(plugin, status.reasons, final, detail, shortages, remark)
+
+
+def _counted_twice(info: NodeInfo) -> str:
+    """Return the pods of the node whose overhead counts twice; empty without such pods. O(pods)."""
+    pods = sorted(pod.key for pod in info.pods.values() if _has_overhead_twice(pod))
+    more = f" and {len(pods) - 1} more pods" if len(pods) > 1 else ""
+    return f"as in kube-scheduler v1.36, the overhead of {pods[0]}{more} counts twice" if pods else ""
+
+
+def _has_overhead_twice(pod: Pod) -> bool:
+    """Return whether the amounts allocated to a pod with pod-level requests have its overhead in them."""
+    spec, status = pod.spec, pod.status
+    if not spec.overhead or spec.resources is None or status.resources is None:
+        return False
+    requests, allocated = spec.resources.requests, status.allocated_resources or {}
+    return any(
+        name in requests and name in allocated and allocated[name] >= requests[name] + overhead
+        for name, overhead in spec.overhead.items()
+        if overhead
+    )
 
 
 def _shortages(pod: Pod, info: NodeInfo, status: Status) -> list[Shortage]:

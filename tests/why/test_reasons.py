@@ -55,3 +55,14 @@ def test_what_a_plugin_says_of_the_pod_is_shown_if_it_rejects_it() -> None:
     assert found.to_dict()["findings"] == {"InterPodAffinity": [line]}
     fits = explain([node("n")], pod("p"))
     assert (fits.findings, "known:" in str(fits)) == ({}, False)
+
+
+def test_an_overhead_that_counts_twice_is_said() -> None:
+    big = pod("big", on="n", overhead={"cpu": "500m"}, resources={"requests": {"cpu": "2"}})
+    resized = {"resources": {"requests": {"cpu": "2"}}, "allocatedResources": {"cpu": "2500m"}}
+    line = "as in kube-scheduler v1.36, the overhead of default/big counts twice"
+    (near,) = explain([node("n"), {**big, "status": resized}], pod("p", "1500m"), changes=0).nearest
+    assert near.obstacles[0].remark == line
+    assert f"(needs 1.5 cpu, 1 free; {line})" in str(near.obstacles[0])
+    (near,) = explain([node("n"), big], pod("p", "2"), changes=0).nearest
+    assert near.obstacles[0].remark == ""
