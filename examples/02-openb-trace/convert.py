@@ -86,9 +86,11 @@ def node_manifest(row: Row, gpu: str) -> Manifest:
 def pod_manifest(row: Row, gpu: str) -> Manifest:
     gpus = int(row["num_gpu"])
     requests = {"cpu": f"{int(row['cpu_milli'])}m", "memory": f"{int(row['memory_mib'])}Mi"}
+    resources: Manifest = {"requests": requests}
     if gpus:
-        requests |= {GPU: str(gpus)} if gpu == "whole" else {GPU_MILLI: str(gpus * int(row["gpu_milli"]))}
-    container = {"name": "main", "image": "registry.example/openb:1", "resources": {"requests": requests}}
+        devices = {GPU: str(gpus)} if gpu == "whole" else {GPU_MILLI: str(gpus * int(row["gpu_milli"]))}
+        resources = {"requests": requests | devices, "limits": devices}  # devices are never overcommitted
+    container = {"name": "main", "image": "registry.example/openb:1", "resources": resources}
     spec: Manifest = {"containers": [container]}
     models = [model for model in (row.get("gpu_spec") or "").split("|") if model]
     if gpus and models:

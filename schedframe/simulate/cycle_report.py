@@ -25,22 +25,22 @@ class CycleReport:
     message: str | None
     error: str | None
 
-    @classmethod
-    def of(cls, decision: Decision, order: list[str], start: int, next_start: int) -> CycleReport:
-        """Return the report of *decision*, which began at *start* in *order*."""
-        best, total = _best(decision)
-        return cls(
-            order=order,
-            start=start,
-            next=next_start,
-            evaluated=decision.evaluated,
-            feasible=decision.feasible.names() if decision.feasible is not None else [],
-            shortcut=decision.shortcut or None,
-            best=best,
-            best_total=total,
-            message=decision.diagnosis.message() if decision.diagnosis is not None else None,
-            error=decision.error.message if decision.error is not None else None,
-        )
+
+def report_of(decision: Decision, order: list[str], start: int, next_start: int) -> CycleReport:
+    """Return the report of *decision*, which began at *start* in *order*."""
+    best, total = _best(decision)
+    return CycleReport(
+        order=order,
+        start=start,
+        next=next_start,
+        evaluated=decision.evaluated,
+        feasible=decision.feasible.names() if decision.feasible is not None else [],
+        shortcut=decision.shortcut or None,
+        best=best,
+        best_total=total,
+        message=decision.diagnosis.message() if decision.diagnosis is not None else None,
+        error=decision.error.message if decision.error is not None else None,
+    )
 
 
 def _best(decision: Decision) -> tuple[list[str], int | None]:

@@ -27,7 +27,7 @@ from ..cycle.runtime.interrupts import Hold
 from ..errors import InputError
 from ..framework import Extender, PluginsToPass, Registry
 from .bindings import GivenPlacements
-from .cycle_report import CycleReport
+from .cycle_report import CycleReport, report_of
 from .decoding import as_objects, as_pod, skipped_note
 from .dry_run import dry_run
 from .evaluation import Evaluation
@@ -288,9 +288,7 @@ class Simulation:
         with Hold():
             decision = self._core.search.decide(framework, value)
         order = self._core.cache.order.names() if sampling is not None else sorted(self._nodes())
-        return CycleReport.of(
-            decision, list(order), start, sampling.next_start if sampling is not None else 0
-        )
+        return report_of(decision, list(order), start, sampling.next_start if sampling is not None else 0)
 
     @checked_except("pods")
     def schedule(

@@ -51,7 +51,8 @@ def test_bad_input_is_one_line(cli: Cli, write: Write) -> None:
         for arguments in (("nix", cluster), ("p", cluster), ("p",), ("p", "nowhere.yaml"))
     )
     assert [each.code for each in (unknown, several, nothing, missing)] == [2, 2, 2, 2]
-    assert unknown.err == "POD: no pod is named nix; write its name or namespace/name\n"
+    fix = "write its name, namespace/name, or a workload such as deployment/web"
+    assert unknown.err == f"POD: no pod is named nix; {fix}\n"
     assert several.err == "POD: 2 pods are named p; say which: b/p, default/p\n"
     assert "name at least one file" in nothing.err
     assert missing.err.startswith("nowhere.yaml: cannot be read")

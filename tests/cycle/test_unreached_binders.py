@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from schedframe import Registry, Status
-from schedframe.cli.commands import check_config
+from schedframe.cli.config_check import check_config
 
 from .build import PROFILE, World, config_with, make_node, make_pod, plugin_class
 

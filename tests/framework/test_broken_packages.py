@@ -148,7 +148,7 @@ def test_a_broken_plugin_is_still_a_taken_name(install: Install) -> None:
     with pytest.raises(PluginError, match="plugin Rank is registered already"):
         Registry.installed().register("Rank", object)
     with pytest.raises(ConfigError, match='did you mean "Rank"'):
-        Simulation(NODES, config("Rang"))
+        Simulation(NODES, config("Rankk"))
 
 
 @pytest.mark.parametrize("form", ["class", "instance", "partial", "enabled"])

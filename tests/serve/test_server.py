@@ -310,7 +310,7 @@ def test_limits_of_a_whole_pod_replace_those_of_its_containers() -> None:
     cluster = InMemoryCluster()
     spec = {
         "containers": [{"name": "c", "resources": {"limits": {"cpu": "1", "example.com/gpu": "0"}}}],
-        "resources": {"limits": {"cpu": "4", "memory": "1Gi", "ephemeral-storage": "1Gi"}},
+        "resources": {"limits": {"cpu": "4", "memory": "1Gi"}},
         "overhead": {"memory": "1Gi", "example.com/gpu": "1"},
     }
     cluster.create({"kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
