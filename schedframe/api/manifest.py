@@ -14,6 +14,7 @@ from .codec import decoder, describe, encoder
 from .foreign import ToDict, manifest_of
 from .kinds import Strict, class_of, label_of, short
 from .metadata import ClusterObject
+from .mounts import note_mounts
 from .pod import Pod
 from .validation import problems_of
 
@@ -102,6 +103,7 @@ def _made(
         if all(_parent(each) != _parent(error) for each in problems.errors):
             problems.errors.append(error.in_location(label()))
     problems.raise_any()
+    note_mounts(made, manifest)
     return made
 
 

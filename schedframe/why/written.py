@@ -6,13 +6,14 @@ change is found there, and described for what a person has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from attrs import frozen
 
 from ..api import CONTROLLER_KINDS, ClusterObject, CronJob, Pod, PodTemplateSpec, part_to_manifest
 from ..api.manifest import to_manifest
+from ..api.mounts import Mounts, mounts_of
 
 MISSING: Final = object()
 TEMPLATED: Final = frozenset(
@@ -53,7 +54,13 @@ class Written:
             plain(after),
         )
         then = merged(first, old, new)
-        return (before, first, then) if is_same_change((first, then), (old, new)) else None
+        if not is_same_change((first, then), (old, new)):
+            return None
+        if isinstance(before, Pod):
+            spec = getattr(self.given.get((before.KIND, before.key), before), "spec", before.spec)
+            pair = _with_mounts(first["spec"], then["spec"], mounts_of(spec))
+            first, then = ({**each, "spec": inner} for each, inner in zip((first, then), pair, strict=True))
+        return before, first, then
 
     def workload_of(self, pod: Pod) -> Any | None:
         """Return the workload with the template that *pod* was made of, ``None`` if it is not known."""
@@ -152,8 +159,31 @@ def _in_template(owner: Any, before: Pod, after: Pod) -> tuple[ClusterObject, An
     spec = merged(written, old, new)
     if not is_same_change((written, spec), (old, new)):
         return None
-    path = ("spec", "jobTemplate", "spec", "template") if isinstance(owner, CronJob) else ("spec", "template")
-    return owner, first, _replaced(first, (*path, "spec"), spec)
+    written, spec = _with_mounts(written, spec, mounts_of(template.spec))
+    outside = ("spec", "jobTemplate") if isinstance(owner, CronJob) else ()
+    path = (*outside, "spec", "template", "spec")
+    return owner, _replaced(first, path, written), _replaced(first, path, spec)
+
+
+def _with_mounts(
+    before: dict[str, Any], after: dict[str, Any], mounts: Mounts
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return specs of pods with the *mounts* of containers, which go with their volumes, if some go."""
+    names, left = ({each["name"] for each in spec.get("volumes", ())} for spec in (before, after))
+    gone = names - left
+    if not gone or not mounts:
+        return before, after
+    return _mounting(before, mounts, frozenset()), _mounting(after, mounts, gone)
+
+
+def _mounting(spec: dict[str, Any], mounts: Mounts, gone: Collection[str]) -> dict[str, Any]:
+    result = dict(spec)
+    for (member, index, key), names in mounts.items():
+        if kept := [{"name": name} for name in names if name not in gone]:
+            containers = list(result[member])
+            containers[index] = {**containers[index], key: kept}
+            result[member] = containers
+    return result
 
 
 def _replaced(manifest: Any, path: tuple[str, ...], value: Any) -> Any:

@@ -99,6 +99,10 @@ def _pod_spec(rng: Random, kind: str, classes: list[str | None], claims: list[st
     if rng.random() < 0.25:
         template = {"spec": claim_spec(rng.choice(classes))}
         spec["volumes"].append({"name": "scratch", "ephemeral": {"volumeClaimTemplate": template}})
+    if spec["volumes"]:
+        container["volumeMounts"] = [
+            {"name": each["name"], "mountPath": f"/{each['name']}"} for each in spec["volumes"]
+        ]
     if rng.random() < 0.2:
         spec["hostNetwork"] = True
     if rng.random() < 0.3:

@@ -179,6 +179,34 @@ def test_a_pod_that_exists_is_replaced_where_it_cannot_be_changed() -> None:
     assert operations["label-node"] == "patch"
 
 
+@pytest.mark.parametrize("kind", ["Pod", "Deployment"])
+def test_the_mounts_of_a_volume_go_with_it(kind: str) -> None:
+    mounts = [{"name": name, "mountPath": f"/{name}"} for name in ("logs", "data", "data-too")]
+    spec = {
+        "containers": [
+            {"name": "main", "volumeMounts": mounts},
+            {"name": "side", "volumeMounts": mounts[1:2]},
+        ],
+        "volumes": [
+            {"name": "logs", "emptyDir": {}},
+            {"name": "data", "persistentVolumeClaim": {"claimName": "gone"}},
+            {"name": "data-too", "emptyDir": {}},
+        ],
+    }
+    made: Manifest = {"kind": "Pod", "metadata": {"name": "p", "namespace": "default"}, "spec": spec}
+    if kind == "Deployment":
+        made = deployment(1, "1")
+        made["spec"]["template"]["spec"] = spec
+    objects = [node("n", "a"), made]
+    found = explain(objects, "p" if kind == "Pod" else "deployment/web", changes=20)
+    (change,) = (each for each in found.changes if each.kind == "drop-volume")
+    after = applied(objects, change.to_dict()["operations"])
+    pod = after[1]["spec"] if kind == "Pod" else after[1]["spec"]["template"]["spec"]
+    assert [each["name"] for each in pod["containers"][0]["volumeMounts"]] == ["logs", "data-too"]
+    assert "volumeMounts" not in pod["containers"][1]
+    assert helps(after, "p" if kind == "Pod" else "web")
+
+
 def test_manifests_of_the_cluster_are_what_updates_are_about() -> None:
     with Simulation(bound_elsewhere()[:2]) as simulation:
         volume = to_manifest(simulation.cluster.list("PersistentVolume")[0])
