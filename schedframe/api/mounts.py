@@ -36,9 +36,10 @@ def note_mounts(obj: Any, manifest: Mapping[str, Any]) -> None:
         return
     spec, raw = obj, manifest
     for key in path:
-        spec, raw = getattr(spec, "job_template" if key == "jobTemplate" else key, None), raw.get(key)
-        if spec is None or not isinstance(raw, Mapping):
+        spec, inner = getattr(spec, "job_template" if key == "jobTemplate" else key, None), raw.get(key)
+        if spec is None or not isinstance(inner, Mapping):
             return
+        raw = inner
     if raw.get("volumes"):
         spec.memo[_MOUNTS] = dict(_mounts(raw))
 
