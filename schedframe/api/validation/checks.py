@@ -61,8 +61,7 @@ def problems_of(
     version = manifest.get("apiVersion")
     name = published_name(cls, version if isinstance(version, str) else "")
     metadata = manifest.get("metadata")
-    mode = _Mode(required, whole=not _is_dumped(metadata), admitted=admitted)
-    found = _root(name, mode)(manifest) or []
+    found = _root(name, required, not _is_dumped(metadata), admitted)(manifest) or []
     if isinstance(metadata, Mapping) or metadata is None:
         found += [
             error.at("metadata")
@@ -74,7 +73,9 @@ def problems_of(
 
 def _is_dumped(metadata: Any) -> bool:
     """Return whether a cluster has written an object with that metadata."""
-    return isinstance(metadata, Mapping) and bool(metadata.get("uid") and metadata.get("resourceVersion"))
+    if type(metadata) is not dict and not isinstance(metadata, Mapping):  # the type first: it is nearly all
+        return False
+    return bool(metadata.get("uid") and metadata.get("resourceVersion"))
 
 
 def _is_misspelt(key: str, found: Iterable[InputError]) -> bool:
@@ -84,7 +85,8 @@ def _is_misspelt(key: str, found: Iterable[InputError]) -> bool:
 
 
 @cache
-def _root(name: str, mode: _Mode) -> Check:
+def _root(name: str, required: bool, whole: bool, admitted: bool) -> Check:
+    mode = _Mode(required, whole, admitted)
     if name in published_types():
         return _struct(name, mode)
     return _struct_check({"metadata": _member(OBJECT_META, "", mode)}, is_open=True)
@@ -162,8 +164,20 @@ _EMPTY: Final[tuple[Any, ...]] = (None, "", [])
 
 
 def _with_required(check: Check, keys: tuple[str, ...]) -> Check:
+    own = tuple(key for key in keys if "." not in key)
+    below = tuple(key for key in keys if "." in key)
+
+    def lacks(value: Any) -> bool:
+        get = value.get
+        for key in own:
+            if not get(key) and get(key) in _EMPTY:
+                return True
+        return bool(below) and any([_is_missing(value, path) for path in below])
+
     def check_all(value: Any) -> Errors:
         found = check(value)
+        if not lacks(value):
+            return found
         missing: list[str] = []
         for path in keys:
             # of a part that is missing, nothing else is
