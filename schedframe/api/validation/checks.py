@@ -172,7 +172,7 @@ def _with_required(check: Check, keys: tuple[str, ...]) -> Check:
         for key in own:
             if not get(key) and get(key) in _EMPTY:
                 return True
-        return bool(below) and any([_is_missing(value, path) for path in below])
+        return bool(below) and any(_is_missing(value, path) for path in below)
 
     def check_all(value: Any) -> Errors:
         found = check(value)
