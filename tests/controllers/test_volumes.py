@@ -288,6 +288,21 @@ def test_claims_of_a_running_cluster_are_left_alone_until_the_scheduler_names_a_
     assert "unbound immediate PersistentVolumeClaims" in second.message
 
 
+@pytest.mark.parametrize("with_claim", [True, False])
+def test_a_volume_whose_uids_were_taken_out_of_a_dump_stays(with_claim: bool) -> None:
+    reference = {"namespace": "default", "name": "data", "uid": "uid-of-the-cluster"}
+    made = volume("pvc-1", "fast", claimRef=reference, persistentVolumeReclaimPolicy="Delete")
+    made["metadata"]["annotations"] = {"pv.kubernetes.io/provisioned-by": "disks.example.com"}
+    wanted = claim("data", "fast", volumeName="pvc-1")
+    wanted["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    wanted["status"] = {"phase": "Bound"}
+    simulation = Simulation([*NODES, storage_class("fast"), made, *[wanted] * with_claim, pod("p", "data")])
+    placement = simulation.schedule()[0]
+    (left,) = simulation.cluster.list("PersistentVolume")
+    assert (placement.node_name is not None) == with_claim
+    assert left.status.phase == ("Bound" if with_claim else "Released")
+
+
 def test_a_manager_begins_with_what_is_there_and_ends_when_it_is_closed() -> None:
     cluster = InMemoryCluster([storage_class("fast"), claim("data", "fast")])
     manager = ControllerManager(cluster)
