@@ -138,7 +138,9 @@ def test_replacements_come_in_the_order_of_the_originals() -> None:
     texts = ["web-10", "web-2", "db", "15", "zoo", "web"]
     _, found = replaced(*texts)
     assert [found.index(each) for each in sorted(found)] == [texts.index(each) for each in sorted(texts)]
-    assert all(text not in each for text, each in zip(texts, found, strict=True))
+    assert not set(texts).intersection(found)
+    # db and 15 may be two digits of a hash
+    assert all(text not in each for text, each in zip(texts, found, strict=True) if text not in ("db", "15"))
 
 
 def test_each_snapshot_has_its_own_hashes() -> None:
