@@ -99,6 +99,7 @@ def test_a_standby_is_ready() -> None:
 
 def test_pages_about_the_scheduler() -> None:
     with served() as (options, observed):
+        observed.scheduler.sync()  # the pages show what was read so far
         thread = threading.Thread(target=observed.leadership.drive, args=(observed.scheduler,))
         thread.start()
         try:
