@@ -6,12 +6,10 @@ from typing import Final
 
 from attrs import frozen
 
-from schedframe import PersistentVolume, PersistentVolumeClaim, Pod, PodSpec
+from schedframe import PersistentVolumeClaim, Pod, PodSpec
 from schedframe.api import Volume
 
 _VOLUMES: Final = object()  # key in PodSpec.memo
-BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
-"""Annotation with a storage class, older than the field."""
 NOT_OWNER: Final = "PVC {} was not created for pod {} (pod is not owner)"
 
 
@@ -88,21 +86,7 @@ def uses_claim(pod: Pod, claim: PersistentVolumeClaim, *, ephemeral: bool) -> bo
 
 def ownership_problem(pod: Pod, claim: PersistentVolumeClaim) -> str:
     """Return why *claim* was not created for an ephemeral volume of *pod*; empty if it was."""
-    for owner in claim.metadata.owner_references:
-        if owner.controller:
-            if owner.uid == pod.uid:
-                return ""
-            break
+    owner = claim.metadata.controller
+    if owner is not None and owner.uid == pod.uid:
+        return ""
     return NOT_OWNER.format(claim.key, pod.key)
-
-
-def class_of_claim(claim: PersistentVolumeClaim) -> str:
-    """Return the storage class of *claim*; empty for none."""
-    annotated = claim.metadata.annotations.get(BETA_CLASS)
-    return (claim.spec.storage_class_name or "") if annotated is None else annotated
-
-
-def class_of_volume(volume: PersistentVolume) -> str:
-    """Return the storage class of *volume*; empty for none."""
-    annotated = volume.metadata.annotations.get(BETA_CLASS)
-    return volume.spec.storage_class_name if annotated is None else annotated

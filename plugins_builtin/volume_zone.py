@@ -27,10 +27,10 @@ from schedframe import (
     StorageClass,
     hookimpl,
 )
-from schedframe.api import WAIT_FOR_FIRST_CONSUMER
+from schedframe.api import STORAGE_CLASS_BETA, WAIT_FOR_FIRST_CONSUMER
 
 from ._rejections import missing
-from ._volumes import BETA_CLASS, class_of_claim, uses_claim, volumes_of
+from ._volumes import uses_claim, volumes_of
 from ._volumes_in_tree import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 ERR_REASON = "node(s) had no available volume zone"
@@ -60,7 +60,7 @@ class VolumeZone:
 
     handle: Handle
 
-    reads_annotations: ClassVar[tuple[str, ...]] = (BETA_CLASS,)
+    reads_annotations: ClassVar[tuple[str, ...]] = (STORAGE_CLASS_BETA,)
 
     @hookimpl
     def skip_reads(self, pod: Pod) -> Sequence[str] | None:
@@ -153,7 +153,7 @@ class VolumeZone:
 
     def _unbound_problem(self, claim: PersistentVolumeClaim) -> Status | None:
         """Return why an unbound claim rejects the pod; ``None`` if it is bound when the pod is scheduled."""
-        name = class_of_claim(claim)
+        name = claim.storage_class
         if not name:
             return Status.unresolvable(ERR_REASON_NO_CLASS)
         storage_class: StorageClass | None = self.handle.objects.get("StorageClass", name)

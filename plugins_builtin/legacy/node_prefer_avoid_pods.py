@@ -55,10 +55,8 @@ class NodePreferAvoidPods:
 
 
 def _controller_of(pod: Pod) -> Controller | None:
-    for owner in pod.metadata.owner_references:
-        if owner.controller:
-            return (owner.kind, owner.uid) if owner.kind in _KINDS else None
-    return None
+    owner = pod.metadata.controller
+    return (owner.kind, owner.uid) if owner is not None and owner.kind in _KINDS else None
 
 
 def _avoided_by(node: Node) -> frozenset[Controller] | None:

@@ -22,10 +22,10 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.api import CSINode
+from schedframe.api import STORAGE_CLASS_BETA, CSINode
 
 from .._node_selection import Mask
-from .._volumes import BETA_CLASS, volumes_of
+from .._volumes import volumes_of
 from .._volumes_csi_nodes import CsiNodes, volume_limits
 from .explain import explain_node
 from .hints import attachment_deleted, claim_added, csi_node_updated, pod_deleted
@@ -50,7 +50,7 @@ class NodeVolumeLimits:
     _csi_nodes: CsiNodes = field(init=False)
 
     looks_up: ClassVar[tuple[str, ...]] = ("PersistentVolume", "StorageClass")
-    reads_annotations: ClassVar[tuple[str, ...]] = (BETA_CLASS,)
+    reads_annotations: ClassVar[tuple[str, ...]] = (STORAGE_CLASS_BETA,)
 
     def __attrs_post_init__(self) -> None:
         self._counts = VolumeCounts.of(self.handle)

@@ -22,7 +22,7 @@ from schedframe import (
 )
 
 from .._rejections import LOOKING_UP, rejection
-from .._volumes import claim_name, class_of_claim, ownership_problem, volumes_of
+from .._volumes import claim_name, ownership_problem, volumes_of
 from .._volumes_in_tree import handle_of, plugin_named, plugin_of
 
 
@@ -141,7 +141,7 @@ class VolumeResolver:
 
     def _unbound(self, claim: PersistentVolumeClaim) -> CountedVolume | None:
         """Return the volume that the provisioner of the class will create."""
-        name = class_of_claim(claim)
+        name = claim.storage_class
         storage_class: StorageClass | None = self.objects.get("StorageClass", name) if name else None
         if storage_class is None or not storage_class.provisioner:
             return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from attrs import define, evolve, field, frozen
 
@@ -23,29 +23,9 @@ from schedframe import (
     PersistentVolume,
     PersistentVolumeClaim,
 )
-from schedframe.api import ObjectReference, version_number
+from schedframe.api import BOUND_BY_CONTROLLER, SELECTED_NODE, ObjectReference, version_number
 
 T = TypeVar("T", PersistentVolume, PersistentVolumeClaim)
-
-BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
-BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
-SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
-
-
-def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Return whether the claim reference of the volume is this claim, by name and, if given, by uid."""
-    reference = volume.spec.claim_ref
-    return (
-        reference is not None
-        and reference.name == claim.name
-        and reference.namespace == claim.namespace
-        and reference.uid in ("", claim.uid)
-    )
-
-
-def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
-    """Return whether the claim has its volume and the volume controller has confirmed it."""
-    return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
 
 
 def version_of(obj: PersistentVolume | PersistentVolumeClaim) -> int:
@@ -77,7 +57,7 @@ class VolumeReservation:
         if reference is None:
             if BOUND_BY_CONTROLLER not in metadata.annotations:
                 metadata = evolve(metadata, annotations={**metadata.annotations, BOUND_BY_CONTROLLER: "yes"})
-        elif reference.uid or not is_reserved_for(obj, claim):
+        elif reference.uid or not obj.is_reserved_for(claim):
             return obj
         reference = ObjectReference(claim.KIND, claim.namespace, claim.name, claim.uid, claim.API_VERSION)
         return evolve(obj, metadata=metadata, spec=evolve(obj.spec, claim_ref=reference))
@@ -85,7 +65,7 @@ class VolumeReservation:
     def is_applied(self, obj: PersistentVolume) -> bool:
         """Return whether the volume refers to the claim, uid included."""
         reference = obj.spec.claim_ref
-        return reference is not None and reference.uid == self.claim.uid and is_reserved_for(obj, self.claim)
+        return reference is not None and reference.uid == self.claim.uid and obj.is_reserved_for(self.claim)
 
 
 @frozen

@@ -24,17 +24,10 @@ from schedframe import (
     StateKey,
     Status,
 )
+from schedframe.api import SELECTED_NODE
 
 from .._volumes_in_tree import migrated_plugins, plugin_of, translated_affinity
-from .assumed import (
-    SELECTED_NODE,
-    Assumption,
-    NodeSelection,
-    T,
-    VolumeReservation,
-    is_fully_bound,
-    version_of,
-)
+from .assumed import Assumption, NodeSelection, T, VolumeReservation, version_of
 from .claims import PodClaims, Storage
 from .filtering import assign_claims
 from .volumes import labels_selector, reaches, selector_of
@@ -206,7 +199,7 @@ class _Check:
         reference = volume.spec.claim_ref
         if reference is None or not reference.uid:
             return f'ClaimRef got reset for pv "{volume.name}"'
-        return None if is_fully_bound(claim) else _NOT_YET
+        return None if claim.is_fully_bound else _NOT_YET
 
     def _provisioned(self, provisioning: Provisioning, node: Node) -> str | None:
         claim = self._claim(provisioning.claim, _written(provisioning.assumption))
@@ -224,7 +217,7 @@ class _Check:
             problem = self._access_problem(volume, node)
             if problem:
                 return problem
-        return None if is_fully_bound(claim) else _NOT_YET
+        return None if claim.is_fully_bound else _NOT_YET
 
     def _volume(self, name: str, written: PersistentVolume | None = None) -> PersistentVolume | None:
         volume: PersistentVolume | None = self.cluster.get("PersistentVolume", name)

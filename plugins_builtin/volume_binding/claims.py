@@ -18,12 +18,12 @@ from schedframe import (
     Status,
     StorageClass,
 )
-from schedframe.api import UNREADABLE, WAIT_FOR_FIRST_CONSUMER, CompiledNodeSelector
+from schedframe.api import SELECTED_NODE, UNREADABLE, WAIT_FOR_FIRST_CONSUMER, CompiledNodeSelector
 
 from .._rejections import missing, rejection
-from .._volumes import NOT_OWNER, SpecVolumes, claim_name, class_of_claim, ownership_problem
+from .._volumes import NOT_OWNER, SpecVolumes, claim_name, ownership_problem
 from .._volumes_in_tree import InTreePlugin, plugin_of, translated_affinity
-from .assumed import SELECTED_NODE, AssumedObjects, is_fully_bound
+from .assumed import AssumedObjects
 from .provisioning import Capacities, ProvisioningRequest
 from .static_matching import ClaimMatch, match_claim
 from .volumes import VolumeIndex, labels_selector, selector_of
@@ -107,7 +107,7 @@ class Storage:
             claim = self.claims.get(f"{pod.namespace}/{claim_name(pod, volume)}")
             if claim is None:
                 return Status.from_error(f"claim of volume {volume.name} is gone")
-            if is_fully_bound(claim):
+            if claim.is_fully_bound:
                 bound.append(self.bound_volume(claim))
                 continue
             storage_class = self._waiting_class(claim)
@@ -140,7 +140,7 @@ class Storage:
 
     def _waiting_class(self, claim: PersistentVolumeClaim) -> StorageClass | None:
         """Return the class of the claim if it binds volumes when their pod is scheduled, else ``None``."""
-        name = class_of_claim(claim)
+        name = claim.storage_class
         storage_class: StorageClass | None = self.objects.get("StorageClass", name) if name else None
         waits = storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
         return storage_class if waits else None

@@ -11,16 +11,15 @@ from typing import Final
 from attrs import define, field
 
 from schedframe import NodeTable, PersistentVolume, PersistentVolumeClaim, Pod, StateKey, StorageClass
-from schedframe.api import BINARY_SI, WAIT_FOR_FIRST_CONSUMER, Node, Quantity, compile_label_selector
+from schedframe.api import BINARY_SI, STORAGE, WAIT_FOR_FIRST_CONSUMER, Node, Quantity, compile_label_selector
 
 from .._explaining import absent_values_text, did_you_mean, node_labels_text, node_selector_text
-from .._volumes import claim_name, class_of_claim, class_of_volume, volumes_of
-from .assumed import is_fully_bound, is_reserved_for
+from .._volumes import claim_name, volumes_of
 from .claims import BoundVolume, PodClaims, Storage
 from .filtering import assign_claims, rejection_of_bound
 from .provisioning import NO_PROVISIONERS, Outcome, ProvisioningRequest, topology_selector
 from .static_matching import assign_volumes
-from .volumes import AVAILABLE, STORAGE, capacity_of, mode_or_default, reaches, selector_of
+from .volumes import AVAILABLE, capacity_of, mode_or_default, reaches, selector_of
 
 _SHOWN: Final = 3
 """Volumes of which an explanation says why they do not fit."""
@@ -50,7 +49,7 @@ def explain_node(
 ) -> str | None:
     """Return why the volumes of *pod* cannot be used or made on *node*; ``None`` if they can."""
     for claim in _claims_of(storage, pod):
-        if is_fully_bound(claim):
+        if claim.is_fully_bound:
             bound = storage.bound_volume(claim)
             if rejection_of_bound((bound,), node.labels, migrated):
                 return _bound_text(claim, bound, node, migrated)
@@ -136,10 +135,10 @@ def _elsewhere_text(volume: PersistentVolume, taken: dict[str, str], node: Node)
 
 def _compared(storage: Storage, claim: PersistentVolumeClaim) -> tuple[list[PersistentVolume], list[str]]:
     """Return the volumes that fit *claim*, and why the others of its class do not; O(volumes)."""
-    name, fitting, misfits = class_of_claim(claim), [], []
+    name, fitting, misfits = claim.storage_class, [], []
     for stored in storage.objects.list("PersistentVolume"):
         volume = storage.volumes.assumed.get(stored.name) or stored
-        if class_of_volume(volume) == name:
+        if volume.storage_class == name:
             problems = list(_misfits(volume, claim))
             if problems:
                 misfits.append((len(problems), f"volume {volume.name} {' and '.join(problems)}"))
@@ -153,7 +152,7 @@ def _misfits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Iterator
     spec, reference = claim.spec, volume.spec.claim_ref
     if volume.metadata.deletion_timestamp is not None:
         yield "is being deleted"
-    if reference is not None and not is_reserved_for(volume, claim):
+    if reference is not None and not volume.is_reserved_for(claim):
         yield f"belongs to claim {reference.namespace}/{reference.name}"
     elif reference is None and volume.status.phase != AVAILABLE:
         yield f"is {volume.status.phase or 'without a phase'}, not {AVAILABLE}"
@@ -178,7 +177,7 @@ def _misfits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Iterator
 def explain_pod(storage: Storage, pod: Pod, table: NodeTable) -> Iterator[str]:
     """Yield what no node can change: claims that wait for others, and labels that no node has."""
     for claim in _claims_of(storage, pod):
-        if is_fully_bound(claim):
+        if claim.is_fully_bound:
             yield from _unreachable(storage, claim, table)
         elif not _waits(storage, claim):
             yield f"{_claim_text(claim)}: {_unbound_text(storage, claim)}"
@@ -200,12 +199,12 @@ def _unreachable_class(storage: Storage, claim: PersistentVolumeClaim, table: No
     terms = () if storage_class is None else storage_class.allowed_topologies
     absent = absent_values_text(topology_selector(terms), table) if terms else ""
     if absent:
-        yield f"class {class_of_claim(claim)} of claim {claim.name}: {absent}"
+        yield f"class {claim.storage_class} of claim {claim.name}: {absent}"
 
 
 def _unbound_text(storage: Storage, claim: PersistentVolumeClaim) -> str:
     """Return what keeps a claim unbound that is not bound when its pod is scheduled."""
-    name, storage_class = class_of_claim(claim), _class_of(storage, claim)
+    name, storage_class = claim.storage_class, _class_of(storage, claim)
     if claim.spec.volume_name:
         return f"the binding to volume {claim.spec.volume_name} is not completed"
     if name and storage_class is None:
@@ -227,7 +226,7 @@ def _waits(storage: Storage, claim: PersistentVolumeClaim) -> bool:
 
 
 def _class_of(storage: Storage, claim: PersistentVolumeClaim) -> StorageClass | None:
-    name = class_of_claim(claim)
+    name = claim.storage_class
     found: StorageClass | None = storage.objects.get("StorageClass", name) if name else None
     return found
 
@@ -243,6 +242,6 @@ def _claims_of(storage: Storage, pod: Pod) -> Iterator[PersistentVolumeClaim]:
 
 def _claim_text(claim: PersistentVolumeClaim) -> str:
     """Return ``claim data (10Gi, class fast)``."""
-    amount, name = claim.spec.resources.requests.get(STORAGE), class_of_claim(claim)
+    amount, name = claim.spec.resources.requests.get(STORAGE), claim.storage_class
     size = [] if amount is None else [str(amount)]
     return f"claim {claim.name} ({', '.join([*size, f'class {name}' if name else 'no class'])})"

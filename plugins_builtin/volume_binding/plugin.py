@@ -21,12 +21,12 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.api import BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, STORAGE_CLASS_BETA
 
-from .._volumes import BETA_CLASS, volumes_of
+from .._volumes import volumes_of
 from .._volumes_csi_nodes import CsiNodes
 from .._volumes_in_tree import MIGRATED_PLUGINS, migrated_plugins
 from ..args import VolumeBindingArgs
-from .assumed import BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE
 from .binding import RESERVED, Reservation, assume_volumes, bind
 from .claims import CLAIMS, NO_CLAIMS, Storage
 from .explain import COMPARED_VOLUMES, ComparedVolumes, explain_node, explain_pod
@@ -47,7 +47,7 @@ class VolumeBinding:
 
     writes: ClassVar[tuple[str, ...]] = ("patch PersistentVolume", "patch PersistentVolumeClaim")
     reads_annotations: ClassVar[tuple[str, ...]] = (
-        BETA_CLASS,
+        STORAGE_CLASS_BETA,
         BIND_COMPLETED,
         BOUND_BY_CONTROLLER,
         SELECTED_NODE,

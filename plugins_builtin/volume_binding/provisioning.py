@@ -24,6 +24,8 @@ from schedframe import (
 )
 from schedframe.api import (
     IN,
+    NO_PROVISIONER,
+    STORAGE,
     CompiledNodeSelector,
     CompiledNodeTerm,
     CompiledSelector,
@@ -35,9 +37,9 @@ from schedframe.api import (
 
 from .._node_selection import Mask, rows_meeting, rows_selected
 from .topology_index import TopologyIndex
-from .volumes import STORAGE, Labels
+from .volumes import Labels
 
-NO_PROVISIONERS: Final = ("", "kubernetes.io/no-provisioner")
+NO_PROVISIONERS: Final = ("", NO_PROVISIONER)
 """Provisioners of classes for which no volume is made."""
 
 

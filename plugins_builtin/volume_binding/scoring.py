@@ -13,13 +13,14 @@ import numpy.typing as npt
 from attrs import define, field
 
 from schedframe import PersistentVolumeClaim, Rows
+from schedframe.api import STORAGE
 
 from ..args import UtilizationShapePoint
 from ..node_resources.strategies import curve
 from .claims import PodClaims
 from .filtering import assign_claims
 from .static_matching import label_classes
-from .volumes import STORAGE, Labels, VolumeIndex
+from .volumes import Labels, VolumeIndex
 
 _FULL: Final = 100
 

@@ -15,13 +15,10 @@ import numpy.typing as npt
 from attrs import define, frozen
 
 from schedframe import PersistentVolume, PersistentVolumeClaim, Rows, compile_label_selector
-from schedframe.api import CompiledNodeSelector, CompiledSelector
+from schedframe.api import STORAGE, CompiledNodeSelector, CompiledSelector
 
 from .._node_selection import Mask, rows_selected
-from .._volumes import class_of_claim
-from .assumed import is_reserved_for
 from .volumes import (
-    STORAGE,
     Excluded,
     FreeVolumes,
     Labels,
@@ -102,7 +99,7 @@ def match_claim(claim: PersistentVolumeClaim, index: VolumeIndex) -> ClaimMatch:
 
     O(shapes of volumes of the class). Raises :class:`InputError` for a selector that cannot be parsed.
     """
-    spec, class_name = claim.spec, class_of_claim(claim)
+    spec, class_name = claim.spec, claim.storage_class
     amount = spec.resources.requests.get(STORAGE)
     size = 0 if amount is None else amount.nano
     mode = mode_or_default(spec.volume_mode)
@@ -127,7 +124,7 @@ def _is_usable(volume: PersistentVolume, claim: PersistentVolumeClaim, size: int
     """Return whether a volume that names the claim is reserved for it, and large enough."""
     has = shape_of(volume)
     return (
-        is_reserved_for(volume, claim)
+        volume.is_reserved_for(claim)
         and capacity_of(volume) >= size
         and has.mode == shape.mode
         and has.attributes_class == shape.attributes_class

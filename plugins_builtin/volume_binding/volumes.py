@@ -15,11 +15,17 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from schedframe import ObjectStore, PersistentVolume, Rows
-from schedframe.api import IN, CompiledNodeSelector, CompiledNodeTerm, NodeSelector, compile_node_selector
+from schedframe.api import (
+    IN,
+    STORAGE,
+    CompiledNodeSelector,
+    CompiledNodeTerm,
+    NodeSelector,
+    compile_node_selector,
+)
 
 from .._node_selection import Mask, rows_selected
 from .._policy import MAX_INDEXED_SIZES
-from .._volumes import class_of_volume
 from .assumed import AssumedObjects
 from .topology_index import TopologyIndex
 
@@ -28,7 +34,6 @@ T = TypeVar("T")
 AVAILABLE: Final = "Available"
 _FILESYSTEM: Final = "Filesystem"
 _NANO: Final = 10**9
-STORAGE: Final = "storage"
 
 Entry: TypeAlias = tuple[int, str]
 """Capacity in billionths of a byte, and name; sorts the smallest volume first."""
@@ -324,7 +329,7 @@ def _location_of(volume: PersistentVolume) -> _Location | None:
     """Return where the volume belongs; ``None`` if no claim can be bound to it."""
     if volume.metadata.deletion_timestamp is not None:
         return None
-    storage_class, reference = class_of_volume(volume), volume.spec.claim_ref
+    storage_class, reference = volume.storage_class, volume.spec.claim_ref
     if reference is not None:
         return _Location(storage_class, claim_key=f"{reference.namespace}/{reference.name}")
     if volume.status.phase != AVAILABLE:

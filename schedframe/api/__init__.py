@@ -74,9 +74,7 @@ from .controllers import (
     JobTemplateSpec,
     PodTemplate,
 )
-from .defaults import (
-    with_default_requests,
-)
+from .defaults import with_default_requests
 from .devices import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
@@ -132,12 +130,8 @@ from .labelselectors import (
     compile_label_selector,
     label_selector_matches,
 )
-from .loading import (
-    load_manifests,
-)
-from .lookup import (
-    ObjectLookup,
-)
+from .loading import load_manifests
+from .lookup import ObjectLookup
 from .manifest import (
     AnyObject,
     AnyPod,
@@ -186,13 +180,7 @@ from .nodeselectors import (
 )
 from .pod import Pod
 from .pod_template import PodTemplateSpec
-from .podspec import (
-    DEFAULT_SCHEDULER_NAME,
-    PodResourceClaim,
-    PodResources,
-    PodSchedulingGroup,
-    PodSpec,
-)
+from .podspec import DEFAULT_SCHEDULER_NAME, PodResourceClaim, PodResources, PodSchedulingGroup, PodSpec
 from .podstatus import (
     DISRUPTION_TARGET,
     FAILED,
@@ -222,13 +210,7 @@ from .policies import (
     ScopedResourceSelectorRequirement,
     ScopeSelector,
 )
-from .quantity import (
-    BINARY_SI,
-    DECIMAL_EXPONENT,
-    DECIMAL_SI,
-    Quantity,
-    parse_quantity,
-)
+from .quantity import BINARY_SI, DECIMAL_EXPONENT, DECIMAL_SI, Quantity, parse_quantity
 from .requirements import (
     DOES_NOT_EXIST,
     EXISTS,
@@ -261,6 +243,12 @@ from .resources import (
     whole_amounts,
 )
 from .storage import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    NO_PROVISIONER,
+    SELECTED_NODE,
+    STORAGE,
+    STORAGE_CLASS_BETA,
     WAIT_FOR_FIRST_CONSUMER,
     CSIDriver,
     CSIDriverSpec,
@@ -286,10 +274,7 @@ from .storage import (
     VolumeNodeAffinity,
     VolumeNodeResources,
 )
-from .times import (
-    format_time,
-    parse_time,
-)
+from .times import format_time, parse_time
 from .volumes import (
     AWSElasticBlockStore,
     AzureDisk,
@@ -333,15 +318,16 @@ from .workloads import (
 # fmt: off
 __all__ = [
     "ADMISSION_KINDS", "ALL_DEVICES", "ANY_ADDRESS", "ATTACHABLE_VOLUMES_PREFIX", "BINARY_SI",
-    "CONTROLLER_KINDS", "CPU", "DECIMAL_EXPONENT", "DECIMAL_SI", "DEFAULT_MEMORY", "DEFAULT_MILLI_CPU",
-    "DEFAULT_SCHEDULER_NAME", "DISRUPTION_TARGET", "DISRUPT_GROUP", "DISRUPT_PODS", "DOES_NOT_EXIST",
-    "DO_NOT_SCHEDULE", "EPHEMERAL_STORAGE", "EVERYTHING", "EXACT_COUNT", "EXISTS", "FAILED", "FIELD_NAME",
-    "GT", "HUGE_PAGES_PREFIX", "IN", "INDEXED", "INVALID", "KINDS", "LABEL_HOSTNAME", "LABEL_NAMESPACE_NAME",
-    "LABEL_OPERATORS", "LABEL_REGION", "LABEL_REGION_BETA", "LABEL_ZONE", "LABEL_ZONE_BETA", "LT", "MEMORY",
-    "NODE_OPERATORS", "NOTHING", "NOT_IN", "NOT_SUPPORTED", "NO_EXECUTE", "NO_SCHEDULE", "PENDING", "PODS",
-    "POD_GROUP_INITIALLY_SCHEDULED", "POD_GROUP_SCHEDULED", "POD_RESIZE_PENDING", "POD_SCHEDULED",
-    "PREFER_NO_SCHEDULE", "RESTART_ALWAYS", "RUNNING", "SCHEDULE_ANYWAY", "SUCCEEDED", "TAINT_UNSCHEDULABLE",
-    "UNREADABLE", "WAIT_FOR_FIRST_CONSUMER",
+    "BIND_COMPLETED", "BOUND_BY_CONTROLLER", "CONTROLLER_KINDS", "CPU", "DECIMAL_EXPONENT", "DECIMAL_SI",
+    "DEFAULT_MEMORY", "DEFAULT_MILLI_CPU", "DEFAULT_SCHEDULER_NAME", "DISRUPTION_TARGET", "DISRUPT_GROUP",
+    "DISRUPT_PODS", "DOES_NOT_EXIST", "DO_NOT_SCHEDULE", "EPHEMERAL_STORAGE", "EVERYTHING", "EXACT_COUNT",
+    "EXISTS", "FAILED", "FIELD_NAME", "GT", "HUGE_PAGES_PREFIX", "IN", "INDEXED", "INVALID", "KINDS",
+    "LABEL_HOSTNAME", "LABEL_NAMESPACE_NAME", "LABEL_OPERATORS", "LABEL_REGION", "LABEL_REGION_BETA",
+    "LABEL_ZONE", "LABEL_ZONE_BETA", "LT", "MEMORY", "NODE_OPERATORS", "NOTHING", "NOT_IN", "NOT_SUPPORTED",
+    "NO_EXECUTE", "NO_PROVISIONER", "NO_SCHEDULE", "PENDING", "PODS", "POD_GROUP_INITIALLY_SCHEDULED",
+    "POD_GROUP_SCHEDULED", "POD_RESIZE_PENDING", "POD_SCHEDULED", "PREFER_NO_SCHEDULE", "RESTART_ALWAYS",
+    "RUNNING", "SCHEDULE_ANYWAY", "SELECTED_NODE", "STORAGE", "STORAGE_CLASS_BETA", "SUCCEEDED",
+    "TAINT_UNSCHEDULABLE", "UNREADABLE", "WAIT_FOR_FIRST_CONSUMER",
     "AWSElasticBlockStore", "Affinity", "AllocatedDeviceStatus", "AllocationResult", "AnyObject", "AnyPod",
     "AzureDisk", "AzureFile", "BasicSchedulingPolicy", "CELDeviceSelector", "CSIDriver", "CSIDriverSpec",
     "CSINode", "CSINodeDriver", "CSINodeSpec", "CSIPersistentVolume", "CSIStorageCapacity", "CSIVolumeSource",

@@ -33,6 +33,18 @@ from .volumes import (
 
 WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
 """``volume_binding_mode`` of classes whose claims are bound when their pod is scheduled."""
+NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
+"""Provisioner of classes whose volumes people make."""
+STORAGE: Final = "storage"
+"""Name of the only resource of claims and volumes."""
+STORAGE_CLASS_BETA: Final = "volume.beta.kubernetes.io/storage-class"
+"""Annotation of a claim or volume with its storage class, older than the field."""
+BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+"""Annotation of a claim: the volume controller has confirmed its volume."""
+BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
+"""Annotation of a claim or volume: the other one was not named by people."""
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+"""Annotation of a claim: the scheduler wants its volume for that node."""
 
 
 @checked
@@ -141,6 +153,22 @@ class PersistentVolume(ClusterObject):
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
     status: PersistentVolumeStatus = PersistentVolumeStatus()
 
+    @property
+    def storage_class(self) -> str:
+        """The storage class, from the annotation or the field; empty for none."""
+        annotated = self.metadata.annotations.get(STORAGE_CLASS_BETA)
+        return self.spec.storage_class_name if annotated is None else annotated
+
+    def is_reserved_for(self, claim: PersistentVolumeClaim) -> bool:
+        """Return whether the claim reference is *claim*, by name and, if given, by uid."""
+        reference = self.spec.claim_ref
+        return (
+            reference is not None
+            and reference.name == claim.name
+            and reference.namespace == claim.namespace
+            and reference.uid in ("", claim.uid)
+        )
+
 
 @checked
 @brief_repr
@@ -170,6 +198,17 @@ class PersistentVolumeClaim(NamespacedObject):
     metadata: ObjectMeta = NO_META
     spec: PersistentVolumeClaimSpec = NO_CLAIM_SPEC
     status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
+
+    @property
+    def storage_class(self) -> str:
+        """The storage class, from the annotation or the field; empty for none."""
+        annotated = self.metadata.annotations.get(STORAGE_CLASS_BETA)
+        return (self.spec.storage_class_name or "") if annotated is None else annotated
+
+    @property
+    def is_fully_bound(self) -> bool:
+        """Whether the claim has its volume and the volume controller has confirmed it."""
+        return bool(self.spec.volume_name) and BIND_COMPLETED in self.metadata.annotations
 
 
 @checked

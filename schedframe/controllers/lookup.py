@@ -10,12 +10,6 @@ from attrs import frozen
 from ..api import ClusterObject
 from ..cluster import WatchEvent
 
-BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
-"""Annotation of a claim: the volume controller has confirmed its volume."""
-BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
-"""Annotation of a claim or volume: the other one was not named by people."""
-SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
-"""Annotation of a claim: the scheduler wants its volume for that node."""
 PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
 """Annotation of a volume: the provisioner that made it."""
 

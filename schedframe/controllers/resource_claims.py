@@ -9,7 +9,6 @@ from attrs import define, evolve, field
 
 from ..api import (
     ObjectMeta,
-    OwnerReference,
     Pod,
     PodResourceClaim,
     PodResourceClaimStatus,
@@ -19,7 +18,7 @@ from ..api import (
 from ..cluster import WatchEvent
 from .lookup import Lookup, Put, Remove, Write
 from .names import free_name
-from .owners import is_owned_by
+from .owners import is_owned_by, owner_reference
 from .switches import RESOURCE_CLAIMS
 
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
@@ -93,7 +92,7 @@ class ResourceClaims:
             namespace=pod.namespace,
             labels=model.labels,
             annotations={**model.annotations, POD_CLAIM_NAME: entry.name},
-            owner_references=(OwnerReference("v1", Pod.KIND, pod.name, pod.uid, controller=True),),
+            owner_references=(owner_reference(pod),),
         )
         return ResourceClaim(metadata, template.spec.spec)
 

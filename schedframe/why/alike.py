@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..api import OwnerReference, Pod
+from ..api import Pod
 
 
 def alike_pods(pod: Pod, pending: Iterable[Pod]) -> tuple[str, ...]:
@@ -16,11 +16,7 @@ def are_alike(one: Pod, other: Pod) -> bool:
     """Return whether pending pods have one controller and equal requests, or equal labels and specs."""
     if one.namespace != other.namespace or one.priority != other.priority:
         return False
-    owner = _controller(one)
-    if owner is not None and owner == _controller(other):
+    owner = one.metadata.controller
+    if owner is not None and owner == other.metadata.controller:
         return one.requests == other.requests
     return one.labels == other.labels and one.spec == other.spec
-
-
-def _controller(pod: Pod) -> OwnerReference | None:
-    return next((each for each in pod.metadata.owner_references if each.controller), None)

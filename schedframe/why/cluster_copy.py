@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
@@ -11,6 +11,7 @@ from ..api import AnyObject, ClusterObject, Pod, PodGroup, Strict
 from ..cluster import ClusterPort
 from ..config import FeatureGates
 from ..controllers import Without, Workloads
+from ..controllers.owners import WORKLOADS, makers
 from ..cycle import Scheduler
 from ..cycle.core import Core
 from ..cycle.handlers import STORED_KINDS
@@ -20,7 +21,7 @@ from ..simulate.decoding import as_pod
 from ..simulate.evaluator import Evaluator
 from ..simulate.simulation import Simulation
 from ..state import Snapshot
-from .written import AS_STORED, TEMPLATED, Written
+from .written import AS_STORED, Written
 
 _FIX: Final = "give a Scheduler, a Simulation, a cluster, a Snapshot, or a collection of objects or manifests"
 
@@ -185,8 +186,8 @@ _WORKLOADS: Final = {
     "rs": "ReplicaSet",
     "rc": "ReplicationController",
     "cj": "CronJob",
-    **{kind.lower(): kind for kind in TEMPLATED},
-    **{f"{kind.lower()}s": kind for kind in TEMPLATED},
+    **{kind.lower(): kind for kind in WORKLOADS},
+    **{f"{kind.lower()}s": kind for kind in WORKLOADS},
 }
 """What people write for a kind of workload → the kind."""
 
@@ -197,20 +198,12 @@ def _pod_of_workload(copy: Simulation, wanted: str, pods: Iterable[Pod]) -> Pod 
     kind = _WORKLOADS.get(short.lower())
     if kind is None or not name:
         return None
-    found = [pod for pod in pods if any(name in names for names in _makers(pod, kind, copy))]
+    found = [
+        pod
+        for pod in pods
+        for made_by, _ in makers(pod, copy.cluster.get)
+        if made_by.kind == kind and name in (made_by.name, f"{pod.namespace}/{made_by.name}")
+    ]
     if not found:
         raise InputError("pod", f"no pod belongs to a {kind} {name}", "name a workload that has pods")
     return min(found, key=lambda pod: (bool(pod.node_name), pod.key))
-
-
-def _makers(pod: Pod, kind: str, copy: Simulation) -> Iterator[tuple[str, str]]:
-    """Yield name and ``namespace/name`` of the workloads of that *kind* that made *pod*."""
-    owner: Any = pod
-    while owner is not None:
-        references = [each for each in owner.metadata.owner_references if each.controller]
-        owner = None
-        for reference in references:
-            if reference.kind == kind:
-                yield reference.name, f"{pod.namespace}/{reference.name}"
-            if reference.kind in TEMPLATED:
-                owner = copy.cluster.get(reference.kind, f"{pod.namespace}/{reference.name}")

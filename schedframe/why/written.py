@@ -11,21 +11,12 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from ..api import CONTROLLER_KINDS, ClusterObject, CronJob, Pod, PodTemplateSpec, part_to_manifest
+from ..api import ClusterObject, CronJob, Pod, PodTemplateSpec, part_to_manifest
 from ..api.manifest import to_manifest
 from ..api.mounts import Mounts, mounts_of
+from ..controllers.owners import makers
 
 MISSING: Final = object()
-TEMPLATED: Final = frozenset(
-    {
-        "ReplicaSet",
-        "ReplicationController",
-        "StatefulSet",
-        *(cls.KIND for cls in CONTROLLER_KINDS),
-    }
-)
-"""Kinds that make pods, or objects that make pods."""
-
 Lookup = Callable[[str, str], Any]
 """``(kind, key)`` → the object of a cluster, ``None`` without one."""
 
@@ -64,12 +55,8 @@ class Written:
 
     def workload_of(self, pod: Pod) -> Any | None:
         """Return the workload with the template that *pod* was made of, ``None`` if it is not known."""
-        found, owner = None, _owner(pod, self.find)
-        while owner is not None:
-            if _template_of(owner) is not None:
-                found = owner
-            owner = _owner(owner, self.find)
-        return found
+        with_template = [owner for _, owner in makers(pod, self.find) if _template_of(owner) is not None]
+        return with_template[-1] if with_template else None
 
 
 AS_STORED: Final = Written({}, lambda _kind, _key: None)
@@ -133,14 +120,6 @@ def is_same_change(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
 def _moved(old: list[Any], new: list[Any]) -> tuple[list[Any], list[Any]]:
     """Return what went and what came."""
     return [item for item in old if item not in new], [item for item in new if item not in old]
-
-
-def _owner(obj: ClusterObject, find: Lookup) -> Any | None:
-    """Return the object that controls *obj*, if it is known."""
-    for reference in obj.metadata.owner_references:
-        if reference.controller and reference.kind in TEMPLATED:
-            return find(reference.kind, f"{obj.namespace}/{reference.name}")
-    return None
 
 
 def _template_of(owner: Any) -> PodTemplateSpec | None:

@@ -16,8 +16,8 @@ from schedframe.api import (
     from_manifest,
     to_manifest,
 )
+from schedframe.controllers.names import ALPHABET, generated_names
 from schedframe.controllers.workloads import Expander
-from schedframe.controllers.workloads.names import ALPHABET, generated_names
 
 from .workload_manifests import APP, cron_job, job, made, owner_of, pods, template, workload
 

@@ -14,7 +14,6 @@ from plugins_builtin.volume_binding.assumed import (
     Assumption,
     NodeSelection,
     VolumeReservation,
-    is_fully_bound,
     version_of,
 )
 from schedframe import Conflict, InMemoryCluster, InvariantError, NotFound, ObjectStore, OutcomeUnknown
@@ -82,9 +81,9 @@ class TestChanges:
         assert NodeSelection("n").apply(bound) is bound
 
     def test_a_claim_is_bound_if_both_sides_confirm(self) -> None:
-        assert is_fully_bound(make_claim(volume="v"))
-        assert not is_fully_bound(make_claim(volume="v", bound=False))
-        assert not is_fully_bound(make_claim(annotations={"pv.kubernetes.io/bind-completed": "yes"}))
+        assert make_claim(volume="v").is_fully_bound
+        assert not make_claim(volume="v", bound=False).is_fully_bound
+        assert not make_claim(annotations={"pv.kubernetes.io/bind-completed": "yes"}).is_fully_bound
 
     def test_versions_compare_as_numbers(self) -> None:
         assert version_of(make_volume(version="12")) == 12

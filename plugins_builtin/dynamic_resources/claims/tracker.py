@@ -220,4 +220,4 @@ def _pod_behind(claim: ResourceClaim | None) -> OwnerReference | None:
     """Return the pod for whose extended resources *claim* was created."""
     if claim is None or claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) != "true":
         return None
-    return next((owner for owner in claim.metadata.owner_references if owner.controller), None)
+    return claim.metadata.controller

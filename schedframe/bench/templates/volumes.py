@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from ...api import from_manifest
+from ...api import BIND_COMPLETED, from_manifest
 from ..objects import home_of, make_node, make_pod, node_name
 from ..operations import Create, Operation, SchedulePods
 from ..options import Size
@@ -21,7 +21,6 @@ DRIVER: Final = "ebs.csi.aws.com"
 IN_TREE: Final = "kubernetes.io/aws-ebs"
 VOLUMES_PER_NODE: Final = 39
 _MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
-_BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 _OBJECTS_PER_POD: Final = 2
 _STORAGE: Final = {"storage": "1Gi"}
 
@@ -135,7 +134,7 @@ class _Storage:
             "metadata": {
                 "name": self._claim_name(i),
                 "namespace": "default",
-                "annotations": {_BIND_COMPLETED: "true"},
+                "annotations": {BIND_COMPLETED: "true"},
             },
             "spec": {
                 "accessModes": ["ReadOnlyMany"],

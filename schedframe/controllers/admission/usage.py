@@ -17,6 +17,7 @@ from ...api import (
     IN,
     MEMORY,
     NOT_IN,
+    STORAGE,
     Container,
     PersistentVolumeClaim,
     Pod,
@@ -33,7 +34,6 @@ from ...api.resources import ATTACHABLE_VOLUMES_PREFIX, pod_limits
 Amounts = Mapping[str, Quantity]
 
 ONE: Final = Quantity.of(1)
-STORAGE: Final = "storage"
 _OF_CLASS: Final = ".storageclass.storage.k8s.io/"
 _CLAIMS: Final = "persistentvolumeclaims"
 _COMPUTE: Final = (CPU, MEMORY, EPHEMERAL_STORAGE)

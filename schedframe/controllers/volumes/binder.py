@@ -9,6 +9,10 @@ from typing import ClassVar, Final
 from attrs import define, evolve, field
 
 from ...api import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    NO_PROVISIONER,
+    SELECTED_NODE,
     WAIT_FOR_FIRST_CONSUMER,
     Node,
     ObjectReference,
@@ -17,10 +21,9 @@ from ...api import (
     StorageClass,
 )
 from ...cluster import WatchEvent
-from ..lookup import BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, Lookup, Put, Write
+from ..lookup import Lookup, Put, Write
 from ..switches import VOLUMES
-from .drivers import NO_PROVISIONER
-from .matching import best_volume, class_of, is_large_enough, is_reserved_for
+from .matching import best_volume, is_large_enough
 from .provisioning import name_of_new_volume, new_volume, shrunk_capacities
 from .topology import Place, place_for_immediate, place_on
 
@@ -56,7 +59,7 @@ class ClaimBinder:
         reference = obj.spec.claim_ref
         if reference is not None:
             return (f"{reference.namespace}/{reference.name}",)
-        return (f"{_OF_CLASS}{class_of(obj)}",)
+        return (f"{_OF_CLASS}{obj.storage_class}",)
 
     def reconcile(self, key: str, cluster: Lookup) -> Iterator[Write]:
         """Return the claim and its volume bound, if there is one for it; O(volumes)."""
@@ -98,7 +101,7 @@ class ClaimBinder:
         if claim.spec.volume_name:
             yield from _bound_to_named(claim, cluster)
             return
-        storage_class: StorageClass | None = cluster.get(StorageClass.KIND, class_of(claim))
+        storage_class: StorageClass | None = cluster.get(StorageClass.KIND, claim.storage_class)
         node = self._node(claim, cluster)
         waits = storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
         volume = best_volume(claim, cluster.list(PersistentVolume.KIND), only_reserved=waits)
@@ -137,7 +140,7 @@ def _unbound_of(class_name: str, cluster: Lookup) -> list[PersistentVolumeClaim]
     claims = [
         claim
         for claim in cluster.list(PersistentVolumeClaim.KIND)
-        if class_of(claim) == class_name
+        if claim.storage_class == class_name
         and not claim.spec.volume_name
         and not cluster.is_settled(claim.KIND, claim.key)
     ]
@@ -148,7 +151,7 @@ def _bound_to_named(claim: PersistentVolumeClaim, cluster: Lookup) -> Iterator[W
     """Return *claim* bound to the volume that it names, if that is there, fits and is free."""
     volume: PersistentVolume | None = cluster.get(PersistentVolume.KIND, claim.spec.volume_name)
     is_free = volume is not None and (
-        is_reserved_for(volume, claim) or (volume.spec.claim_ref is None and _fits(volume, claim))
+        volume.is_reserved_for(claim) or (volume.spec.claim_ref is None and _fits(volume, claim))
     )
     if volume is not None and is_free:
         yield from _bound(claim, volume)
@@ -159,7 +162,7 @@ def _bound_to_named(claim: PersistentVolumeClaim, cluster: Lookup) -> Iterator[W
 def _fits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
     """Return whether a claim that names *volume* can have it."""
     has_modes = set(claim.spec.access_modes) <= set(volume.spec.access_modes)
-    return has_modes and class_of(volume) == class_of(claim) and is_large_enough(volume, claim)
+    return has_modes and volume.storage_class == claim.storage_class and is_large_enough(volume, claim)
 
 
 def _bound(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Iterator[Write]:

@@ -11,8 +11,6 @@ from typing import Final
 
 ZONE: Final = "topology.kubernetes.io/zone"
 HOSTNAME: Final = "kubernetes.io/hostname"
-NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
-"""Provisioner of classes whose volumes people make."""
 
 IN_TREE: Final[Mapping[str, str]] = {
     "kubernetes.io/aws-ebs": "ebs.csi.aws.com",

@@ -8,28 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...api import PersistentVolume, PersistentVolumeClaim, compile_label_selector
+from ...api import STORAGE, PersistentVolume, PersistentVolumeClaim, compile_label_selector
 
-STORAGE = "storage"
-BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-"""Annotation with a storage class, older than the field."""
 _FILESYSTEM = "Filesystem"
-
-
-def class_of(obj: PersistentVolume | PersistentVolumeClaim) -> str:
-    """Return the storage class of a claim or volume; empty for none."""
-    annotated = obj.metadata.annotations.get(BETA_CLASS)
-    return (obj.spec.storage_class_name or "") if annotated is None else annotated
-
-
-def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Return whether the claim reference of *volume* is *claim*, by name and, if given, by uid."""
-    reference = volume.spec.claim_ref
-    return (
-        reference is not None
-        and (reference.namespace, reference.name) == (claim.namespace, claim.name)
-        and reference.uid in ("", claim.uid)
-    )
 
 
 def is_large_enough(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
@@ -61,10 +42,10 @@ def best_volume(
     """
     spec = claim.spec
     selector = None if spec.selector is None else compile_label_selector(spec.selector)
-    modes, name = frozenset(spec.access_modes), class_of(claim)
+    modes, name = frozenset(spec.access_modes), claim.storage_class
     fitting = []
     for volume in volumes:
-        if volume.spec.claim_ref is not None and not is_reserved_for(volume, claim):
+        if volume.spec.claim_ref is not None and not volume.is_reserved_for(claim):
             continue
         if (
             volume.metadata.deletion_timestamp is not None
@@ -76,7 +57,7 @@ def best_volume(
             return volume
         if only_reserved or volume.status.phase != "Available":
             continue
-        if class_of(volume) == name and (selector is None or selector.matches(volume.labels)):
+        if volume.storage_class == name and (selector is None or selector.matches(volume.labels)):
             fitting.append(volume)
     return min(fitting, key=_order, default=None)
 

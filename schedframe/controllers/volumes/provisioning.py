@@ -8,6 +8,7 @@ from uuid import NAMESPACE_OID, uuid5
 from attrs import evolve
 
 from ...api import (
+    STORAGE,
     CSIDriver,
     CSIPersistentVolume,
     CSIStorageCapacity,
@@ -25,7 +26,7 @@ from ...api import (
 from ...errors import InputError
 from ..lookup import PROVISIONED_BY, Lookup
 from .drivers import driver_of
-from .matching import STORAGE, requested
+from .matching import requested
 from .topology import Place
 
 

@@ -25,8 +25,8 @@ from ...api import (
     find_untolerated_taint,
     required_node_affinity,
 )
+from ..names import template_hash
 from .existing import Existing
-from .names import template_hash
 from .pods import PodMaker, check_selector, check_template
 
 TOLERATED: Final = (

@@ -64,7 +64,7 @@ class Existing:
         elif isinstance(obj, Pod):
             if obj.name:
                 self.pod_names[obj.namespace].add(obj.name)
-            if (owner := controller_of(obj)) is not None:
+            if (owner := obj.metadata.controller) is not None:
                 self._add_pod_of(owner, obj)
         elif isinstance(obj, PersistentVolumeClaim):
             self.claim_names.add(obj.key)
@@ -74,7 +74,7 @@ class Existing:
     def _add_other(self, obj: Any) -> None:
         if obj.name:
             self.keys.add((obj.KIND, obj.key))
-        if isinstance(obj, ReplicaSet | Job) and (owner := controller_of(obj)) is not None:
+        if isinstance(obj, ReplicaSet | Job) and (owner := obj.metadata.controller) is not None:
             self.dependents.add((owner.kind, obj.namespace, owner.name))
 
     def _add_pod_of(self, owner: OwnerReference, pod: Pod) -> None:
@@ -111,9 +111,3 @@ class Existing:
         """Return whether *owner* has made pods, or objects that make pods."""
         key = (owner.KIND, owner.namespace, owner.name)
         return key in self.dependents or key in self.pods
-
-
-def controller_of(obj: NamespacedObject) -> OwnerReference | None:
-    """Return the owner that manages *obj*, ``None`` if it has none."""
-    owners = obj.metadata.owner_references
-    return next((owner for owner in owners if owner.controller), None)

@@ -23,10 +23,10 @@ from ...api import (
     StatefulSet,
 )
 from ...errors import InputError
+from ..names import content_of, generated_names, with_uid
 from .daemons import pods_of_daemon_set
 from .existing import Existing
 from .jobs import pods_of_cron_job, pods_of_job
-from .names import content_of, generated_names, with_uid
 from .pods import check_template
 from .replicas import dependents_of_deployment, pods_of_replica_set, pods_of_replication_controller
 from .stateful import dependents_of_stateful_set

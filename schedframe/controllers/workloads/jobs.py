@@ -10,9 +10,10 @@ from attrs import evolve
 
 from ...api import INDEXED, SUCCEEDED, CronJob, Job, Pod, PodTemplateSpec
 from ...errors import InputError
+from ..names import LONGEST_PREFIX, uid_of, with_uid
+from ..owners import owner_reference
 from .existing import Existing
-from .names import LONGEST_PREFIX, uid_of, with_uid
-from .pods import PodMaker, check_count, check_selector, check_template, owner_reference, with_labels
+from .pods import PodMaker, check_count, check_selector, check_template, with_labels
 
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 """Label and annotation of a pod of an indexed job: its index."""

@@ -11,15 +11,15 @@ from ...api import (
     LabelSelector,
     NamespacedObject,
     ObjectMeta,
-    OwnerReference,
     Pod,
     PodSpec,
     PodTemplateSpec,
     compile_label_selector,
 )
 from ...errors import InputError
+from ..names import generated_names
+from ..owners import owner_reference
 from .existing import Existing
-from .names import generated_names, uid_of
 
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -67,13 +67,6 @@ class PodMeta:
 
     name: str
     generate_name: str = ""
-
-
-def owner_reference(owner: NamespacedObject) -> OwnerReference:
-    """Return the reference to *owner* as the controller of an object."""
-    return OwnerReference(
-        owner.API_VERSION, owner.KIND, owner.name, uid_of(owner), controller=True, block_owner_deletion=True
-    )
 
 
 def with_labels(template: PodTemplateSpec, labels: Mapping[str, str]) -> PodTemplateSpec:

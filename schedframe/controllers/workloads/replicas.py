@@ -17,9 +17,10 @@ from ...api import (
     ReplicaSetSpec,
     ReplicationController,
 )
+from ..names import template_hash, with_uid
+from ..owners import owner_reference
 from .existing import POD_TEMPLATE_HASH, Existing
-from .names import template_hash, with_uid
-from .pods import PodMaker, check_count, check_selector, check_template, owner_reference, with_labels
+from .pods import PodMaker, check_count, check_selector, check_template, with_labels
 
 
 def replica_count(replicas: int | None) -> int:

@@ -15,8 +15,8 @@ from ...api import (
     StatefulSet,
     Volume,
 )
+from ..names import template_hash
 from .existing import Existing
-from .names import template_hash
 from .pods import PodMaker, PodMeta, check_count, check_selector
 from .replicas import replica_count
 

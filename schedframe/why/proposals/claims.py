@@ -8,6 +8,8 @@ from typing import Final
 from attrs import evolve
 
 from ...api import (
+    BIND_COMPLETED,
+    STORAGE,
     WAIT_FOR_FIRST_CONSUMER,
     ObjectMeta,
     ObjectReference,
@@ -19,7 +21,6 @@ from ...api import (
 )
 from ...api.storage import PersistentVolumeSpec
 from ...api.volumes import PersistentVolumeClaimSpec, VolumeResources
-from ...controllers.lookup import BIND_COMPLETED
 from ..change import Change, ChangeKind
 from .case import Case
 
@@ -47,7 +48,7 @@ def propose(case: Case) -> Iterator[Change]:
 
 def _created(case: Case, name: str) -> Iterator[Change]:
     """Propose the missing claim, with a class that binds late, or with a new volume."""
-    resources = VolumeResources({"storage": _ONE_GIB})
+    resources = VolumeResources({STORAGE: _ONE_GIB})
     spec = PersistentVolumeClaimSpec(("ReadWriteOnce",), resources=resources)
     meta = ObjectMeta(name=name, namespace=case.pod.namespace)
     classes: list[StorageClass] = case.cluster.list("StorageClass")
@@ -67,7 +68,7 @@ def _served(case: Case, claim: PersistentVolumeClaim) -> Iterator[Change]:
     volume, bound = _new_volume(claim)
     if claim.status.phase == "Bound" or case.cluster.get("PersistentVolume", volume.name) is not None:
         return
-    size = volume.spec.capacity["storage"]
+    size = volume.spec.capacity[STORAGE]
     text = f"create a volume of {size} for the claim {claim.key} that every node can reach"
     yield Change(ChangeKind.CREATE_VOLUME, text, objects=(volume,), follows=(bound,))
 
@@ -78,7 +79,7 @@ def _new_volume(claim: PersistentVolumeClaim) -> tuple[PersistentVolume, Persist
     volume = PersistentVolume(
         ObjectMeta(name=name),
         PersistentVolumeSpec(
-            capacity={"storage": claim.spec.resources.requests.get("storage", _ONE_GIB)},
+            capacity={STORAGE: claim.spec.resources.requests.get(STORAGE, _ONE_GIB)},
             access_modes=claim.spec.access_modes,
             storage_class_name=claim.spec.storage_class_name or "",
             volume_mode=claim.spec.volume_mode,
