@@ -16,7 +16,7 @@ from ..framework import Status
 def reasons_alike(status: Status) -> tuple[str, ...]:
     """Return the reasons of *status* without the names in them, as pods that are rejected alike share them.
 
-    The names are told apart by ``details``: reason → ``{"alike": …}``.
+    ``details`` has the reason without names: reason → ``{"alike": …}``.
     """
     details = status.details or {}
     found = (details.get(reason) for reason in status.reasons)

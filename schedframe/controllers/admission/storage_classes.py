@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import define, evolve
 
-from ...api import PersistentVolumeClaim, StorageClass
+from ...api import STORAGE_CLASS_BETA, PersistentVolumeClaim, StorageClass
 from .changes import Change
 from .parts import AdmissionPart
 
@@ -19,8 +19,6 @@ IS_DEFAULT: Final = (
     "storageclass.beta.kubernetes.io/is-default-class",
 )
 """Annotations of which ``true`` makes a class the default."""
-CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
-"""Annotation of claims that counts as their class."""
 
 
 @define(eq=False)
@@ -42,7 +40,7 @@ class DefaultStorageClass:
     def fill(self, claim: PersistentVolumeClaim, changes: list[Change]) -> PersistentVolumeClaim:
         """Return *claim* with the default class unless it names one; an empty name is one."""
         has_class = (
-            claim.spec.storage_class_name is not None or CLASS_ANNOTATION in claim.metadata.annotations
+            claim.spec.storage_class_name is not None or STORAGE_CLASS_BETA in claim.metadata.annotations
         )
         if has_class or self.default is None:
             return claim
