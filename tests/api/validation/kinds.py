@@ -5,10 +5,14 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
 from schedframe.api import ADMISSION_KINDS, CONTROLLER_KINDS, from_manifest
 from schedframe.errors import InputError
 
 Manifest = dict[str, Any]
+Row = tuple[Manifest, Manifest, str]
+"""A change that is right, one that is wrong, and the path that the error has."""
 
 KINDS = (*CONTROLLER_KINDS, *ADMISSION_KINDS)
 
@@ -90,3 +94,21 @@ def errors_of(manifest: Manifest, *, required: bool = True) -> tuple[InputError,
     except InputError as error:
         return error.errors
     return ()
+
+
+def each_rule(rows: dict[str, list[Row]]) -> pytest.MarkDecorator:
+    """Return a test's cases: kind, right, wrong and path."""
+    cases = [
+        pytest.param(kind, *row, id=f"{kind}-{index}-{row[2]}")
+        for kind, of_kind in rows.items()
+        for index, row in enumerate(of_kind)
+    ]
+    return pytest.mark.parametrize(("kind", "right", "wrong", "path"), cases)
+
+
+def check_rule(kind: str, right: Manifest, wrong: Manifest, path: str) -> None:
+    """Fail unless the right change is taken and the wrong one refused, with *path* and a fix."""
+    assert not errors_of(changed(kind, right))
+    errors = errors_of(changed(kind, wrong))
+    assert path in [error.path for error in errors]
+    assert all(error.problem and error.fix for error in errors)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .kinds import RIGHT, changed, errors_of
+from .kinds import RIGHT, Row, changed, check_rule, each_rule, errors_of
 
 ZONES = "allowedTopologies"
 ZONE = {"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}]}
@@ -31,8 +31,6 @@ def scope(name: str, operator: str, *values: str) -> dict[str, Any]:
     condition = {"scopeName": name, "operator": operator, "values": list(values)}
     return {"spec.scopeSelector": {"matchExpressions": [condition]}}
 
-
-Row = tuple[dict[str, Any], dict[str, Any], str]
 
 ROWS: dict[str, list[Row]] = {
     "Node": [
@@ -198,22 +196,11 @@ ROWS: dict[str, list[Row]] = {
 }
 
 
-def _cases(rows: dict[str, list[Row]]) -> list[Any]:
-    return [
-        pytest.param(kind, *row, id=f"{kind}-{index}-{row[2]}")
-        for kind, of_kind in rows.items()
-        for index, row in enumerate(of_kind)
-    ]
-
-
 @pytest.mark.parametrize("kind", RIGHT)
 def test_right_objects_are_taken(kind: str) -> None:
     assert not errors_of(changed(kind, {}))
 
 
-@pytest.mark.parametrize(("kind", "right", "wrong", "path"), _cases(ROWS))
+@each_rule(ROWS)
 def test_what_a_rule_refuses(kind: str, right: dict[str, Any], wrong: dict[str, Any], path: str) -> None:
-    assert not errors_of(changed(kind, right))
-    errors = errors_of(changed(kind, wrong))
-    assert path in [error.path for error in errors]
-    assert all(error.problem and error.fix for error in errors)
+    check_rule(kind, right, wrong, path)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from .kinds import RIGHT, changed, errors_of
-from .test_cluster_rules import Row, _cases
+from .kinds import RIGHT, Row, check_rule, each_rule
 
 AFFINITY = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}
 SECRET = {"name": "s", "namespace": "n"}
@@ -245,9 +242,6 @@ ROWS: dict[str, list[Row]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "right", "wrong", "path"), _cases(ROWS))
+@each_rule(ROWS)
 def test_what_a_rule_refuses(kind: str, right: dict[str, Any], wrong: dict[str, Any], path: str) -> None:
-    assert not errors_of(changed(kind, right))
-    errors = errors_of(changed(kind, wrong))
-    assert path in [error.path for error in errors]
-    assert all(error.problem and error.fix for error in errors)
+    check_rule(kind, right, wrong, path)

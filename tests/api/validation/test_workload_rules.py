@@ -8,8 +8,7 @@ import pytest
 
 from schedframe.api.validation.whole.schedules import schedule_problem, zone_problem
 
-from .kinds import RIGHT, changed, errors_of
-from .test_cluster_rules import Row, _cases
+from .kinds import RIGHT, Row, check_rule, each_rule, errors_of
 
 LABELS = "spec.template.metadata.labels"
 UPDATE = "spec.updateStrategy"
@@ -302,12 +301,9 @@ ROWS: dict[str, list[Row]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "right", "wrong", "path"), _cases(ROWS))
+@each_rule(ROWS)
 def test_what_a_rule_refuses(kind: str, right: dict[str, Any], wrong: dict[str, Any], path: str) -> None:
-    assert not errors_of(changed(kind, right))
-    errors = errors_of(changed(kind, wrong))
-    assert path in [error.path for error in errors]
-    assert all(error.problem and error.fix for error in errors)
+    check_rule(kind, right, wrong, path)
 
 
 @pytest.mark.parametrize(
