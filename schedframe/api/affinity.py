@@ -252,6 +252,14 @@ class Affinity:
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAntiAffinity | None = None
 
+    @property
+    def pod_terms(self) -> tuple[PodAffinityTerm, ...]:
+        """All terms about pods, required and preferred ones."""
+        parts = [part for part in (self.pod_affinity, self.pod_anti_affinity) if part is not None]
+        return tuple(
+            term for part in parts for term in (*part.required, *(each.term for each in part.preferred))
+        )
+
 
 @checked
 @brief_repr

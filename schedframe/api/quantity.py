@@ -64,6 +64,13 @@ class Quantity:
             check_arguments(Quantity.of_milli, amount)
         return cls(amount * _MILLI, format)
 
+    def in_thousandths(self) -> Quantity:
+        """Return the amount away from zero to thousandths, as an API server stores it; itself if it is so."""
+        nano = self.nano
+        if nano % _MILLI == 0:
+            return self
+        return Quantity((-(-nano // _MILLI) if nano > 0 else nano // _MILLI) * _MILLI, self.format)
+
     def value(self) -> int:
         """Return whole units, rounded away from zero, at most ±(2^63-1)."""
         return _scaled(self.nano, _NANO)

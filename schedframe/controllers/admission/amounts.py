@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from ...api import Quantity
-
-_MILLI: Final = 10**6
-"""Billionths of a thousandth."""
 
 
 def rounded(amounts: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
     """Return *amounts* in whole thousandths, rounded up; the same mapping if they are."""
-    if not any(amount.nano % _MILLI for amount in amounts.values()):
-        return amounts
-    return {
-        name: Quantity(-(-amount.nano // _MILLI) * _MILLI, amount.format) for name, amount in amounts.items()
-    }
+    stored = {name: amount.in_thousandths() for name, amount in amounts.items()}
+    return amounts if all(stored[name] is amount for name, amount in amounts.items()) else stored
 
 
 def like(amount: Quantity, other: Quantity) -> Quantity:

@@ -51,13 +51,8 @@ def label_keys(spec: PodSpec) -> Iterator[str]:
     """Yield the keys of labels of the pod itself on which its selectors depend."""
     for constraint in spec.topology_spread_constraints:
         yield from constraint.match_label_keys
-    affinity = spec.affinity
-    if affinity is None:
-        return
-    for terms in (affinity.pod_affinity, affinity.pod_anti_affinity):
-        if terms is not None:
-            for term in (*terms.required, *(each.term for each in terms.preferred)):
-                yield from (*term.match_label_keys, *term.mismatch_label_keys)
+    for term in () if spec.affinity is None else spec.affinity.pod_terms:
+        yield from (*term.match_label_keys, *term.mismatch_label_keys)
 
 
 def _merged_affinity(affinity: Affinity, labels: Labels) -> Affinity:

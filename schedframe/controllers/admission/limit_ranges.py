@@ -14,7 +14,9 @@ from typing import Final
 from attrs import define, evolve, field, frozen
 
 from ...api import Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod, Quantity, pod_requests
+from ...api.codec import at_key
 from ...api.resources import pod_limits
+from ...errors import InputError
 from .amounts import like, rounded
 from .changes import Change, joined
 from .contradictions import contradictions, lonely_huge_pages
@@ -92,7 +94,7 @@ class LimitRanger:
         used = Used("spec.resources", claim.spec.resources.requests, {})
         for each in self.ranges.get(claim.namespace, ()):
             items = [item for item in each.spec.limits if item.type == CLAIM]
-            raise_all([refusal for item in items for refusal in _claim_violations(item, used, each)])
+            raise_all([refusal for item in items for refusal in _violations(item, used, each)])
 
 
 def _completed(item: LimitRangeItem) -> LimitRangeItem:
@@ -188,18 +190,9 @@ def _violations(item: LimitRangeItem, used: Used, limit_range: LimitRange) -> It
         yield from bounds.below(name, least)
     for name, most in item.max.items():
         yield from bounds.above(name, most)
-    for name, ratio in item.max_limit_request_ratio.items():
-        yield from bounds.beyond_ratio(name, ratio)
-
-
-def _claim_violations(
-    item: LimitRangeItem, used: Used, limit_range: LimitRange
-) -> Iterator[AdmissionRefused]:
-    bounds = _Bounds(item.type, limit_range.key, used)
-    for name, least in item.min.items():
-        yield from bounds.below(name, least)
-    for name, most in item.max.items():
-        yield from bounds.above_request(name, most)
+    if item.type != CLAIM:
+        for name, ratio in item.max_limit_request_ratio.items():
+            yield from bounds.beyond_ratio(name, ratio)
 
 
 @frozen
@@ -227,33 +220,24 @@ class _Bounds:
             yield self._refusal("limits", name, problem, f"{least} or more")
 
     def above(self, name: str, most: Quantity) -> Iterator[AdmissionRefused]:
-        """Yield a refusal unless a limit is there, and neither it nor the request is over *most*."""
+        """Yield a refusal unless a limit is there, and neither it nor the request is over *most*.
+
+        A claim has no limits; of it, the request.
+        """
         request, limit = self.used.requests.get(name), self.used.limits.get(name)
-        if limit is None:
-            yield self._refusal(
-                "limits", name, f"there is no limit, and {most} is the maximum", f"{most} or less"
-            )
+        word, needed = ("requests", request) if self.sort == CLAIM else ("limits", limit)
+        wanted = f"{most} or less"
+        if needed is None:
+            problem = f"there is no {word.removesuffix('s')}, and {most} is the maximum"
+            yield self._refusal(word, name, problem, wanted)
             return
         asked, limited, enforced = _comparable(request, limit, most)
-        if limited > enforced:
+        if limit is not None and limited > enforced:
             problem = f"the limit {like(limit, most)} is above {most}, the maximum"
-            yield self._refusal("limits", name, problem, f"{most} or less")
+            yield self._refusal("limits", name, problem, wanted)
         elif request is not None and asked > enforced:
             problem = f"the request {like(request, most)} is above {most}, the maximum"
-            yield self._refusal("requests", name, problem, f"{most} or less")
-
-    def above_request(self, name: str, most: Quantity) -> Iterator[AdmissionRefused]:
-        """Yield a refusal unless a request is there that is not over *most*."""
-        request = self.used.requests.get(name)
-        if request is None:
-            yield self._refusal(
-                "requests", name, f"there is no request, and {most} is the maximum", f"{most} or less"
-            )
-            return
-        asked, _, enforced = _comparable(request, None, most)
-        if asked > enforced:
-            problem = f"the request {like(request, most)} is above {most}, the maximum"
-            yield self._refusal("requests", name, problem, f"{most} or less")
+            yield self._refusal("requests", name, problem, wanted)
 
     def beyond_ratio(self, name: str, most: Quantity) -> Iterator[AdmissionRefused]:
         """Yield a refusal unless limit / request is at most *most*; both must be there and above 0."""
@@ -273,8 +257,8 @@ class _Bounds:
             yield self._refusal("limits", name, problem, "a smaller limit or a larger request")
 
     def _refusal(self, field_name: str, name: str, problem: str, wanted: str) -> AdmissionRefused:
-        path = f"{self.used.where}.{field_name}[{name}]"
         text = f"LimitRanger refuses it: {problem} per {self.sort} by LimitRange {self.range_key}"
+        path = at_key(InputError("", problem), name).at(field_name).at(self.used.where).path
         return AdmissionRefused(_PART, path, text, f"write {wanted}, or change the LimitRange")
 
 

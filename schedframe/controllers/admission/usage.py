@@ -5,7 +5,7 @@ Rules: pkg/quota/v1/evaluator/core.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from ...api import (
@@ -21,7 +21,6 @@ from ...api import (
     Container,
     PersistentVolumeClaim,
     Pod,
-    PodAffinityTerm,
     PodSpec,
     Quantity,
     ScopedResourceSelectorRequirement,
@@ -133,7 +132,8 @@ def matches(obj: Pod | PersistentVolumeClaim, scope: ScopedResourceSelectorRequi
         case "PriorityClass":
             return _selects(scope, obj.spec.priority_class_name)
         case "CrossNamespacePodAffinity":
-            return any(each.namespaces or each.namespace_selector is not None for each in _terms(obj.spec))
+            terms = () if obj.spec.affinity is None else obj.spec.affinity.pod_terms
+            return any(each.namespaces or each.namespace_selector is not None for each in terms)
     return False
 
 
@@ -160,12 +160,3 @@ def _is_best_effort(spec: PodSpec) -> bool:
         for amounts in (part.requests, part.limits)
         for name in (CPU, MEMORY)
     )
-
-
-def _terms(spec: PodSpec) -> Iterator[PodAffinityTerm]:
-    affinity = spec.affinity
-    if affinity is None:
-        return
-    for terms in (affinity.pod_affinity, affinity.pod_anti_affinity):
-        if terms is not None:
-            yield from (*terms.required, *(each.term for each in terms.preferred))

@@ -110,7 +110,7 @@ def test_refusals_need_not_raise() -> None:
     broken: dict[str, Any] = pod(*(container(limits={"cpu": "2"}),) * 2, runtimeClassName="unknown")
     refusals: list[InputError] = []
     admitted = admission(*CLUSTER).admit(decoded(broken), strict=refusals.append)
-    assert [error.path for error in refusals] == ["spec.runtimeClassName", "spec.resources.limits[cpu]"]
+    assert [error.path for error in refusals] == ["spec.runtimeClassName", "spec.resources.limits.cpu"]
     assert admitted.object.priority == 3
     assert admission(*CLUSTER).admit(decoded(broken), strict=False).object == admitted.object
 

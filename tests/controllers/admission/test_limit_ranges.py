@@ -73,14 +73,14 @@ def test_other_namespaces_are_not_concerned() -> None:
 @pytest.mark.parametrize(
     ("item", "given", "path"),
     [
-        ({"min": {"cpu": "2"}}, container({"cpu": "1"}), "requests[cpu]"),
-        ({"max": {"cpu": "2"}}, container({"cpu": "1"}, {"cpu": "3"}), "limits[cpu]"),
-        ({"max": {"cpu": "2"}}, container({"cpu": "3"}, {"cpu": "1"}), "requests[cpu]"),
-        ({"maxLimitRequestRatio": {"cpu": "2"}}, container({"cpu": "1"}, {"cpu": "2001m"}), "limits[cpu]"),
-        ({"maxLimitRequestRatio": {"cpu": "2"}}, container({"cpu": "1"}), "limits[cpu]"),
-        ({"maxLimitRequestRatio": {"cpu": "2"}}, container({"cpu": "0"}, {"cpu": "1"}), "requests[cpu]"),
-        ({"maxLimitRequestRatio": {"cpu": "2"}}, container(), "requests[cpu]"),
-        ({"max": {"memory": "1Gi"}}, container({}, {"memory": f"{2**40 + 1}Mi"}), "limits[memory]"),
+        ({"min": {"cpu": "2"}}, container({"cpu": "1"}), "requests.cpu"),
+        ({"max": {"cpu": "2"}}, container({"cpu": "1"}, {"cpu": "3"}), "limits.cpu"),
+        ({"max": {"cpu": "2"}}, container({"cpu": "3"}, {"cpu": "1"}), "requests.cpu"),
+        ({"maxLimitRequestRatio": {"cpu": "2"}}, container({"cpu": "1"}, {"cpu": "2001m"}), "limits.cpu"),
+        ({"maxLimitRequestRatio": {"cpu": "2"}}, container({"cpu": "1"}), "limits.cpu"),
+        ({"maxLimitRequestRatio": {"cpu": "2"}}, container({"cpu": "0"}, {"cpu": "1"}), "requests.cpu"),
+        ({"maxLimitRequestRatio": {"cpu": "2"}}, container(), "requests.cpu"),
+        ({"max": {"memory": "1Gi"}}, container({}, {"memory": f"{2**40 + 1}Mi"}), "limits.memory"),
     ],
 )
 def test_containers_out_of_bounds_are_refused(item: dict[str, Any], given: dict[str, Any], path: str) -> None:
@@ -151,32 +151,32 @@ def test_claims_are_bounded(storage: str, problem: str) -> None:
         (
             {"default": {"cpu": "1"}},
             {"requests": {"cpu": "2"}},
-            "containers[0].resources.requests[cpu]",
-            "the request 2 is above the limit 1",
+            "containers[0].resources.requests.cpu",
+            "the request of 2 is above the limit of 1",
         ),
         (
             {"defaultRequest": {"memory": "2Gi"}},
             {"limits": {"cpu": "1"}},
-            "resources.requests[memory]",
-            "1Gi for the pod is below 2Gi, the sum of its containers",
+            "resources.requests.memory",
+            "1Gi is below 2Gi, the sum of the containers",
         ),
         (
             {"default": {"memory": "2Gi"}, "defaultRequest": {"memory": "1Mi"}},
             {"limits": {"cpu": "1"}},
-            "resources.containers[0][memory].limits",
-            "the limit 2Gi of c0 is above that of the pod, 1Gi",
+            "resources.containers[0].memory.limits",
+            "the limit of 2Gi is above that of the pod, 1Gi",
         ),
         (
             {"defaultRequest": {"example.com/gpu": "1"}},
             {},
-            "containers[0].resources.limits[example.com/gpu]",
-            "there is no limit for the request 1",
+            'containers[0].resources.limits["example.com/gpu"]',
+            "there is no limit for example.com/gpu",
         ),
         (
             {"default": {"example.com/gpu": "2"}, "defaultRequest": {"example.com/gpu": "1"}},
             {},
-            "containers[0].resources.requests[example.com/gpu]",
-            "the request 1 is not the limit 2",
+            'containers[0].resources.requests["example.com/gpu"]',
+            "the request of 1 differs from the limit of 2",
         ),
     ],
 )
@@ -206,10 +206,8 @@ def test_all_that_is_out_of_bounds_is_named() -> None:
     bounds = limit_range({"max": {"cpu": "1", "memory": "1Gi"}})
     with pytest.raises(AdmissionRefused) as refused:
         admit(pod(container({}, {"cpu": "2", "memory": "2Gi"})), bounds)
-    assert [error.path.rpartition(".")[2] for error in refused.value.errors] == [
-        "limits[cpu]",
-        "limits[memory]",
-    ]
+    paths = [error.path.partition("resources.")[2] for error in refused.value.errors]
+    assert paths == ["limits.cpu", "limits.memory"]
     assert str(refused.value).count("\n") == 1
 
 

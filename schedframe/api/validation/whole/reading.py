@@ -7,13 +7,10 @@ check only passes over them: these functions return an empty value for them and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from ....errors import InputError
 from ...quantity import Quantity, parse_quantity
-
-_MILLI: Final = 10**6
-"""Billionths in a thousandth."""
 
 
 def text(value: Mapping[Any, Any], key: str) -> str:
@@ -75,11 +72,6 @@ def amounts(value: Mapping[Any, Any], key: str) -> dict[str, Quantity]:
 def quantity(written: Any) -> Quantity | None:
     """Return an amount rounded up to thousandths, ``None`` if it is none."""
     try:
-        amount = parse_quantity(written)
+        return parse_quantity(written).in_thousandths()
     except InputError:
         return None
-    nano = amount.nano
-    if nano % _MILLI == 0:
-        return amount
-    # away from zero
-    return Quantity((-(-nano // _MILLI) if nano > 0 else nano // _MILLI) * _MILLI, amount.format)

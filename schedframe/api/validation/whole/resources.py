@@ -16,10 +16,10 @@ from ....errors import InputError
 from ...codec import at_key
 from ...quantity import Quantity
 from ...requirements import label_key_problem
+from ...resources import HUGE_PAGES_PREFIX
 from ..rules import CONTAINER_RESOURCES, check_label_key, check_name, unknown_resource
 from .reading import amounts, mapping, objects, quantity, text
 
-_HUGE_PAGES: Final = "hugepages-"
 _NATIVE_DOMAIN: Final = "kubernetes.io/"
 _QUOTA: Final = "requests."
 """What the names of resources in a quota begin with; no resource may."""
@@ -28,7 +28,7 @@ _UNIT: Final = 10**9
 
 def is_huge_pages(name: str) -> bool:
     """Return whether *name* is that of huge pages of any size."""
-    return name.startswith(_HUGE_PAGES)
+    return name.startswith(HUGE_PAGES_PREFIX)
 
 
 def is_extended(name: str) -> bool:
@@ -90,12 +90,12 @@ def page_problem(name: str, amount: Quantity) -> InputError | None:
     if not is_huge_pages(name) or not _is_part_of_a_page(name, amount):
         return None
     problem = f"{amount} is no multiple of the page size of {name}"
-    return InputError("", problem, f"write a multiple of {name.removeprefix(_HUGE_PAGES)}")
+    return InputError("", problem, f"write a multiple of {name.removeprefix(HUGE_PAGES_PREFIX)}")
 
 
 def _is_part_of_a_page(name: str, amount: Quantity) -> bool:
     """Return whether *amount* is no multiple of the page size, which the name ends with."""
-    size = quantity(name.removeprefix(_HUGE_PAGES))
+    size = quantity(name.removeprefix(HUGE_PAGES_PREFIX))
     if size is None or size.nano <= 0 or size.nano % _UNIT:
         return True
     return amount.value() % size.value() != 0
