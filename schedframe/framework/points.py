@@ -88,6 +88,28 @@ def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
     return dict(sorted(markers.items()))
 
 
+def has_own_hooks(plugin: object) -> bool:
+    """Return whether an instance has hooks, or marked functions, beside those of its class.
+
+    O(attributes of the instance).
+    """
+    if isinstance(plugin, type):
+        return False
+    own = getattr(plugin, "__dict__", {})
+    marked = any(isinstance(getattr(value, _MARKER, None), dict) for value in own.values())
+    return marked or not HOOKS.keys().isdisjoint(own)
+
+
+def has_slots_for_hooks(cls: type) -> bool:
+    """Return whether instances have slots named like hooks, each of which may hold another function."""
+    return any(
+        isinstance(value, MemberDescriptorType)
+        for base in cls.__mro__[:-1]
+        for name, value in vars(base).items()
+        if name in HOOKS
+    )
+
+
 def unmarked_of(plugin: object) -> list[str]:
     """Return the names of hooks that a plugin, or plugin class, has as methods without the mark.
 

@@ -44,11 +44,7 @@ def entry_points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
     """The entry points of all installed packages."""
     found: list[EntryPoint] = []
 
-    def entry_points_of(*, group: str) -> list[EntryPoint]:
-        assert group == PLUGIN_GROUP
-        return found
-
-    monkeypatch.setattr(module, "entry_points", entry_points_of)
+    monkeypatch.setattr(module, "_offered", lambda path: found)
     monkeypatch.setattr(
         module, "installed_catalogue", lambda: PluginCatalogue([CatalogueEntry("InTree", ("filter",))])
     )

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from attrs import field, frozen
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import PreemptionEvaluator
 
 from ...cycle.build import make_node
-from ...cycle.scale import examples
 from .support import Arena, budget, running, waiting
 
 PRIORITY = 5
@@ -144,7 +143,6 @@ def names(pods: Sequence[Runs]) -> set[str]:
 
 
 @given(clusters())
-@settings(max_examples=examples(150))
 def test_candidates_and_choice_are_those_of_trying_everything(cluster: Cluster) -> None:
     put_up(cluster)
     pod = waiting(cpu=cluster.need, priority=PRIORITY)
