@@ -7,28 +7,24 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-from tests.conformance.reporting import (  # noqa: F401 - hooks must live where pytest looks before collection
-    pytest_addoption,
-    pytest_report_teststatus,
-    pytest_terminal_summary,
+from tests.conformance import reporting
+from tests.conformance.reporting import pytest_report_teststatus, pytest_terminal_summary  # noqa: F401 - hooks
+from tests.profiles import register
+from tests.searching import (  # noqa: F401 - hooks
+    add_search_option,
+    pytest_collection_modifyitems,
+    pytest_report_header,
+    pytest_runtest_setup,
 )
 
-# Nothing here may depend on the speed of the machine or on chance: a change is tested with the same examples
-# before and after it is merged. Long runs with other seeds find new ones.
-settings.register_profile(
-    "schedframe", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
-# For runs that may take long: pytest --hypothesis-profile nightly
-settings.register_profile(
-    "nightly",
-    settings.get_profile("schedframe"),
-    derandomize=False,
-    max_examples=2000,
-    stateful_step_count=100,
-)
-settings.load_profile("schedframe")
+register()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the suite, here, where pytest looks before it collects."""
+    reporting.add_directory_option(parser)
+    add_search_option(parser)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from schedframe.api import (
     KINDS,
@@ -101,7 +101,6 @@ def test_a_pod_is_read_and_written() -> None:
     assert to_manifest(made) == POD
 
 
-@settings(max_examples=100)
 @given(objects)
 def test_what_is_written_is_read_back(made: ClusterObject) -> None:
     manifest = to_manifest(made)

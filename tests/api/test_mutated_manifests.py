@@ -9,12 +9,13 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schedframe.api import ClusterObject, UnknownKindError, from_manifest, load_manifests, to_manifest
 from schedframe.errors import InputError
 from tests.api.strategies import objects
+from tests.profiles import many
 
 Manifest = dict[str, Any]
 Slot = tuple[Any, Any]
@@ -65,7 +66,7 @@ def mutated(draw: Callable[[st.SearchStrategy[Any]], Any]) -> Manifest:
     return manifest
 
 
-@settings(max_examples=300)
+@many
 @given(mutated())
 @example({"apiVersion": [], "kind": "Pod"})
 @example({"apiVersion": {}, "kind": "Pod"})
@@ -78,7 +79,6 @@ def test_a_mutated_manifest_is_read_or_refused_as_input(manifest: Manifest) -> N
         assert to_manifest(made)
 
 
-@settings(max_examples=100)
 @given(st.lists(mutated(), max_size=3), wrong_values, wrong_values)
 def test_a_mutated_list_is_read_or_refused_as_input(items: list[Manifest], kind: Any, version: Any) -> None:
     text = json.dumps(

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import (
@@ -182,7 +182,6 @@ EXPRESSIONS = st.one_of(
 TERMS = st.builds(NodeSelectorTerm, st.lists(EXPRESSIONS, max_size=2).map(tuple))
 
 
-@settings(max_examples=100)
 @given(
     st.builds(NodeSelector, st.lists(TERMS, max_size=3).map(tuple)),
     st.dictionaries(st.sampled_from("ab"), st.sampled_from(["1", "2", "3", "x"])),

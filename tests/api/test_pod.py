@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from schedframe.api import (
     KINDS,
@@ -87,7 +87,6 @@ def test_a_new_spec_has_a_memo_of_its_own() -> None:
     assert attrs.evolve(spec, priority=1).memo == {}
 
 
-@settings(max_examples=50)
 @given(values_of(Pod))
 def test_copies_keep_every_field(pod: Pod) -> None:
     spec = attrs.evolve(pod.spec, node_name="n1")
@@ -113,7 +112,6 @@ def test_copies_keep_every_field(pod: Pod) -> None:
             copied.spec = pod.spec  # type: ignore[misc]  # that is what is tested
 
 
-@settings(max_examples=50)
 @given(values_of(Pod))
 def test_pods_survive_pickling_and_copying(pod: Pod) -> None:
     pod.spec.memo["unpicklable"] = lambda: None

@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import ceil
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import Quantity, parse_quantity
@@ -175,7 +175,6 @@ def _fraction(text: str) -> Fraction:
     return Fraction(number.rstrip(".")) * scale
 
 
-@settings(max_examples=100)
 @given(quantity_texts)
 def test_parsing_is_exact(text: str) -> None:
     exact = _fraction(text)
@@ -184,7 +183,6 @@ def test_parsing_is_exact(text: str) -> None:
     assert parse_quantity(text).nano == sign * nano
 
 
-@settings(max_examples=100)
 @given(quantities)
 def test_what_is_written_is_read_back(amount: Quantity) -> None:
     again = parse_quantity(str(amount))
@@ -192,7 +190,6 @@ def test_what_is_written_is_read_back(amount: Quantity) -> None:
     assert str(again) == str(amount)
 
 
-@settings(max_examples=100)
 @given(quantities, quantities)
 def test_arithmetic_and_order_are_those_of_fractions(left: Quantity, right: Quantity) -> None:
     a, b = Fraction(left.nano, 10**9), Fraction(right.nano, 10**9)
@@ -209,7 +206,6 @@ def test_arithmetic_and_order_are_those_of_fractions(left: Quantity, right: Quan
     )
 
 
-@settings(max_examples=100)
 @given(st.integers(-(2**62), 2**62))
 def test_values_round_away_from_zero(nano: int) -> None:
     exact, amount = Fraction(nano, 10**9), Quantity(nano)

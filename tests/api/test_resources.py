@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import (
@@ -231,7 +231,6 @@ CONTAINERS = st.builds(
 )
 
 
-@settings(max_examples=100)
 @given(st.lists(CONTAINERS, max_size=3), st.lists(CONTAINERS, max_size=4), amounts)
 def test_requests_are_the_peak_over_the_life_of_the_pod(
     containers: list[Container], init_containers: list[Container], overhead: dict[str, Quantity]

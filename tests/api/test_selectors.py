@@ -4,7 +4,7 @@ import pickle
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import (
@@ -50,13 +50,11 @@ def naive(selector: LabelSelector, labels: Mapping[str, str]) -> bool:
     )
 
 
-@settings(max_examples=100)
 @given(SELECTORS, LABELS)
 def test_matches_as_the_definition_says(selector: LabelSelector, labels: dict[str, str]) -> None:
     assert label_selector_matches(selector, labels) == naive(selector, labels)
 
 
-@settings(max_examples=100)
 @given(SELECTORS, SELECTORS, st.lists(LABELS, max_size=5))
 def test_equal_compiled_selectors_match_alike(
     left: LabelSelector, right: LabelSelector, many: list[dict[str, str]]

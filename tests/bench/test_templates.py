@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,14 +51,15 @@ def test_a_template_places_what_it_should(name: str) -> None:
     assert figures["scheduled"] == FULL.get(name, pods)
     assert figures["scheduled"] + figures["unschedulable"] == pods
     assert figures["attempts"] >= (1 if name in GANGS else pods)
+    assert list(figures) == list(basic_figures())
 
 
-@pytest.mark.parametrize("name", SCHEDULING)
-def test_all_templates_have_the_same_figures(name: str) -> None:
-    assert list(run(name, Options(nodes=10, init=1, pods=1))) == list(run("basic", Options(1, 0, 0)))
+@cache
+def basic_figures() -> dict[str, Any]:
+    return run("basic", Options(1, 0, 0))
 
 
-@pytest.mark.parametrize("name", SCHEDULING)
+@pytest.mark.parametrize("name", ["basic", "preemption", "gang-100"])
 def test_a_template_ends_in_a_cluster_without_nodes(name: str) -> None:
     """Pods without any node fail with an error, which is retried after each backoff for ever."""
     figures = run(name, Options(nodes=0, init=1, pods=2))

@@ -17,6 +17,7 @@ CLIENTS = 20
 
 
 @pytest.mark.parametrize("server", SERVERS, ids=lambda server: server.name)
+@pytest.mark.slow
 def test_a_server_outlives_abrupt_clients(server: Server) -> None:
     with server.running() as running:
         for kind in KINDS:

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import to_manifest
@@ -86,7 +86,6 @@ EXPECTED = read([json.dumps(each) for each in MANIFESTS])
 
 
 @given(files())
-@settings(max_examples=50, deadline=None)
 def test_the_same_objects_are_read(texts: list[str]) -> None:
     assert read(texts) == EXPECTED
 

@@ -50,6 +50,7 @@ def run_in(package: Path, environment: dict[str, str], *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_it_passes_its_own_tests(package: Path, installed: dict[str, str]) -> None:
     output = run_in(package, installed, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert "passed" in output
@@ -63,12 +64,14 @@ def test_it_is_found_under_its_name(package: Path, installed: dict[str, str]) ->
     assert "filter score" in row
 
 
+@pytest.mark.slow
 def test_it_is_typed_and_tidy(package: Path, installed: dict[str, str], tmp_path: Path) -> None:
     run_in(package, installed, sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path))
     run_in(package, installed, sys.executable, "-m", "ruff", "check", "--no-cache", ".")
     run_in(package, installed, sys.executable, "-m", "ruff", "format", "--no-cache", "--check", ".")
 
 
+@pytest.mark.slow
 def test_the_longest_name_is_tidy_too(tmp_path: Path) -> None:
     create_package("a" * 36, tmp_path)
     run_in(tmp_path, dict(os.environ), sys.executable, "-m", "ruff", "check", "--no-cache", ".")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -25,6 +25,7 @@ from schedframe.cli.logs import LogFormat, set_up
 from schedframe.cli.main import run
 from schedframe.cli.terminal import LineFormatter, traceback_lines
 from schedframe.config.yaml_text import to_yaml
+from tests.profiles import few
 
 FORGED = "\nFORGED line"
 RAW = (
@@ -133,7 +134,7 @@ def repeated(texts: list[str]) -> Iterator[str]:
 
 
 @given(worlds)
-@settings(max_examples=6, phases=[Phase.generate])
+@few
 def test_what_schedule_writes(texts: list[str]) -> None:
     manifests = world(repeated(texts))
     names = sorted(each["metadata"]["name"] for each in manifests[2:14] if "nodeName" not in each["spec"])
@@ -161,7 +162,7 @@ def test_what_schedule_writes(texts: list[str]) -> None:
 
 
 @given(worlds, st.integers(0, 11))
-@settings(max_examples=10, phases=[Phase.generate])
+@few
 def test_what_explain_writes(texts: list[str], chosen: int) -> None:
     manifests = world(repeated(texts))
     pod = manifests[2 + chosen]["metadata"]
@@ -179,7 +180,7 @@ def test_what_explain_writes(texts: list[str], chosen: int) -> None:
 
 
 @given(st.lists(dirty, min_size=4, max_size=8))
-@settings(max_examples=15, phases=[Phase.generate])
+@few
 def test_what_commands_about_configurations_write(texts: list[str]) -> None:
     dirt = repeated(texts)
     profile = {
@@ -271,7 +272,7 @@ def test_documents_read_back(data: Any) -> None:
 
 
 @given(worlds)
-@settings(max_examples=10, phases=[Phase.generate])
+@few
 def test_values_in_python_and_notebooks(texts: list[str]) -> None:
     manifests = [each for each in world(repeated(texts)) if each["kind"] in ("Node", "Pod")]
     simulation = schedframe.Simulation(manifests, strict=False)

@@ -117,6 +117,7 @@ def test_the_next_replica_takes_over_when_the_leader_ends(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs POSIX signals")
+@pytest.mark.slow
 def test_a_refused_configuration_is_an_event_about_the_lease(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
@@ -178,6 +179,7 @@ def test_nothing_is_written_while_the_fence_is_closed(tmp_path: Path) -> None:
             server.wait_for(both)
 
 
+@pytest.mark.slow
 def test_a_standby_with_delayed_caches_reads_nothing_before_it_leads(tmp_path: Path) -> None:
     """``delayCacheUntilActive``: no list and no watch, though it is ready; then it reads, and schedules."""
     config = tmp_path / "config.yaml"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.cli.terminal import columns
@@ -26,7 +26,6 @@ documents = st.recursive(
 
 
 @given(documents)
-@settings(max_examples=100)
 def test_yaml_reads_back(data: Any) -> None:
     assert yaml.safe_load(yaml_text(data)) == data
 

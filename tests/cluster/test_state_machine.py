@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 from attrs import evolve
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initialize, invariant, rule
 
@@ -232,5 +231,4 @@ class ClusterMachine(RuleBasedStateMachine):
         assert all(believer.view == watch.told for watch, believer in self.flaky)
 
 
-ClusterMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=30)
 TestClusterMachine = ClusterMachine.TestCase

@@ -6,7 +6,7 @@ import contextlib
 import json
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.config import POINTS, Plugin, Plugins, PluginSet, dump_config, load_config
@@ -17,20 +17,17 @@ from schedframe.config.model import ATTRIBUTES, GROUP_VERSION, KIND, KubeSchedul
 from schedframe.config.source import read
 from schedframe.config.yaml_text import to_yaml
 from schedframe.errors import ConfigError
+from tests.profiles import many
 
 from .mutations import FULL_DOCUMENT, mutated
 from .strategies import CATALOGUE, NAMES, configurations, json_values, plugin_sets, plugins
 
-EXAMPLES = settings(max_examples=60)
 
-
-@EXAMPLES
 @given(configurations())
 def test_structure_undoes_unstructure(config: KubeSchedulerConfiguration) -> None:
     assert structure(unstructure(config), KubeSchedulerConfiguration, "") == config
 
 
-@EXAMPLES
 @given(configurations())
 def test_what_is_written_reads_back_the_same(config: KubeSchedulerConfiguration) -> None:
     effective = load_config(config, catalogue=CATALOGUE)
@@ -39,7 +36,6 @@ def test_what_is_written_reads_back_the_same(config: KubeSchedulerConfiguration)
     assert load_config(effective.config, catalogue=CATALOGUE) == effective
 
 
-@EXAMPLES
 @given(configurations())
 def test_python_values_yaml_and_json_mean_the_same(config: KubeSchedulerConfiguration) -> None:
     effective = load_config(config, catalogue=CATALOGUE)
@@ -53,7 +49,6 @@ def test_python_values_yaml_and_json_mean_the_same(config: KubeSchedulerConfigur
     assert load_config(to_yaml(manifest), catalogue=CATALOGUE) == effective
 
 
-@EXAMPLES
 @given(configurations())
 def test_defaulting_twice_changes_nothing(config: KubeSchedulerConfiguration) -> None:
     once = apply_defaults(config, CATALOGUE)
@@ -100,7 +95,6 @@ def test_expansion_is_that_of_the_naive_model(given_plugins: Plugins, multi: Plu
     assert list(expand(merged, point, CATALOGUE)) == _naive(merged, point)
 
 
-@EXAMPLES
 @given(configurations())
 def test_effective_plugins_implement_their_points(config: KubeSchedulerConfiguration) -> None:
     for profile in load_config(config, catalogue=CATALOGUE).profiles:
@@ -123,7 +117,7 @@ def test_yaml_written_is_yaml_read(data: dict[str, object]) -> None:
     assert read(json.dumps(data)).data == data
 
 
-@settings(max_examples=400)
+@many
 @given(st.randoms(use_true_random=False))
 def test_wrong_types_are_refused_with_their_paths(random: Random) -> None:
     document = mutated(FULL_DOCUMENT, random)
@@ -131,7 +125,6 @@ def test_wrong_types_are_refused_with_their_paths(random: Random) -> None:
         load_config(document)
 
 
-@settings(max_examples=100)
 @given(st.randoms(use_true_random=False), st.text(max_size=3))
 def test_broken_text_is_refused(random: Random, inserted: str) -> None:
     text = to_yaml(FULL_DOCUMENT)

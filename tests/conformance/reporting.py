@@ -23,12 +23,12 @@ PROPERTY = "conformance"
 DIFFERING = "conformance-differing"
 _STATUS = {
     "waiting": ("waiting", "w", "WAITING"),
-    "excluded": ("excluded", "e", "EXCLUDED"),
+    "excluded": ("excluded", "-", "EXCLUDED"),
 }
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds the option that runs the comparers on other data of the same form."""
+def add_directory_option(parser: pytest.Parser) -> None:
+    """Add the option that runs the comparers on other data of the same form."""
     parser.addoption(
         "--conformance-dir",
         type=Path,

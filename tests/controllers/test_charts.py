@@ -14,11 +14,12 @@ from schedframe import Simulation, explain
 from schedframe.api import PersistentVolumeClaim, Pod
 from schedframe.cli.app import app
 from schedframe.why.explanation import Verdict
+from tests.profiles import scaled
 
 from .charts import chart
 
-SEEDS = range(20)
-"""More of them were tried once; see docs/explanation/offline.md."""
+SEEDS = range(scaled(6))
+"""500 of them were tried once; see docs/explanation/offline.md."""
 
 
 def nodes_of(simulation: Simulation) -> dict[str, str]:

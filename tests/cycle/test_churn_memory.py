@@ -6,6 +6,8 @@ import gc
 from collections import Counter
 from typing import Any, Final
 
+import pytest
+
 from plugins_builtin.dynamic_resources.inventory.offered_devices import OfferedSlice
 from schedframe import InMemoryCluster, Node, Scheduler, VirtualClock
 from schedframe.metrics import SchedulerMetrics
@@ -101,6 +103,7 @@ def live(prefix: str) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_nodes_that_come_and_go_leave_nothing_behind() -> None:
     clock = VirtualClock()
     cluster = InMemoryCluster(clock=clock)

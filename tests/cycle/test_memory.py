@@ -67,6 +67,7 @@ def cluster_with_nodes() -> InMemoryCluster:
     return cluster
 
 
+@pytest.mark.slow
 def test_pods_that_are_gone_leave_no_objects_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     # Smaller caches are full after fewer pods. The codec keeps specs, and with them what plugins noted there.
     monkeypatch.setattr(codec, "_MAX_SHARED_VALUES", 32)

@@ -52,6 +52,7 @@ def objects() -> Counter[str]:
     )
 
 
+@pytest.mark.slow
 def test_pods_that_are_gone_leave_no_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(codec, "_MAX_SHARED_VALUES", 2 * CLASSES)
     monkeypatch.setattr(policy, "COUNT_COLUMNS", 2 * CLASSES)

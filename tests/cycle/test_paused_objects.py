@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import Action, ClusterEvent, CycleState, EventOf, InvariantError
@@ -123,7 +123,6 @@ wanted = st.one_of(
 )
 
 
-@settings(max_examples=100)
 @given(
     st.lists(
         st.one_of(

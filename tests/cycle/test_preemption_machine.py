@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
@@ -31,7 +30,6 @@ from .driven import DrivenMachine, steps
 from .executors import ManualExecutor
 from .invariants import check_agreement, check_no_other_pod, check_places
 from .preempting import Guard, WatchedCluster, WatchedEviction
-from .scale import examples
 
 POD_NAMES = tuple(f"p{i}" for i in range(7))
 NODE_NAMES = ("n0", "n1")
@@ -286,4 +284,3 @@ class PreemptionMachine(DrivenMachine):
 
 
 TestPreemptionMachine = PreemptionMachine.TestCase
-TestPreemptionMachine.settings = settings(max_examples=examples(60), stateful_step_count=40)

@@ -15,9 +15,9 @@ from schedframe.cycle.equivalence.cache import EquivalenceCache
 from schedframe.cycle.rejected_classes import RejectedClasses
 from schedframe.cycle.rejections import KnownRejections
 from schedframe.errors import CacheFault
+from tests.profiles import scaled
 
 from .build import make_node, make_pod
-from .scale import examples
 from .waiting_worlds import Pair
 
 REPORTING = {"rejected", "refresh_reports", "known_rejections"}
@@ -100,7 +100,7 @@ def test_a_fault_changes_no_decision(owner: Any, name: str, monkeypatch: pytest.
     assert pair.together.scheduler.rejections is not None
     pair.together.scheduler.rejections._rejected.spare = 0
     pair.together.scheduler.rejections.spare_classes = 0
-    _backlog(pair, Random(len(name)), examples(12))
+    _backlog(pair, Random(len(name)), scaled(12))
     assert raised
     assert len(faults) == len(raised)
     assert all(isinstance(status.error, CacheFault) for status in faults)

@@ -338,6 +338,7 @@ def sizes_at_rest(world: World) -> Counter[str]:
     return sizes
 
 
+@pytest.mark.slow
 def test_a_thousand_reloads_under_load_lose_no_pod_and_no_memory() -> None:
     gc.collect()
     others = frameworks_alive()  # of other tests, such as state machines whose exceptions Hypothesis keeps

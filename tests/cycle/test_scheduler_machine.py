@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from attrs import evolve
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
 from schedframe import BindRefused, ClusterError, OutcomeUnknown, Pod, Pool
 from schedframe.api import Namespace, ObjectMeta
 from schedframe.cluster import FlakyCluster, FlakyWatch
+from tests.profiles import many
 
 from .build import World, make_node, make_pod
 from .chaos import MOODS, PARK, POINTS, WAIT, Chaos
 from .driven import DrivenMachine, steps
 from .executors import ManualExecutor
 from .invariants import check_agreement, check_no_other_pod, check_places
-from .scale import examples
 
 POD_NAMES = tuple(f"p{i}" for i in range(6))
 NODE_NAMES = tuple(f"n{i}" for i in range(3))
@@ -28,6 +27,7 @@ pods = st.sampled_from(POD_NAMES)
 nodes = st.sampled_from(NODE_NAMES)
 
 
+@many
 class SchedulerMachine(DrivenMachine):
     """Events are lost, doubled and late, binds fail and come back in any order, plugins do as they like."""
 
@@ -238,4 +238,3 @@ def _ungated(pod: Pod) -> Pod:
 
 TestSchedulerMachine = SchedulerMachine.TestCase
 # 12,000 steps, and 240,000 with the profile for nights.
-TestSchedulerMachine.settings = settings(max_examples=examples(200), stateful_step_count=60)

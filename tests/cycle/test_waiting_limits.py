@@ -8,9 +8,9 @@ import pytest
 from attrs import evolve
 
 from schedframe import Pod
+from tests.profiles import scaled
 
 from .build import make_node, make_pod
-from .scale import examples
 from .waiting_worlds import Pair
 
 FULL = 16
@@ -27,7 +27,7 @@ def _attempts(pair: Pair, random: Random, kinds: int) -> int:
     """Let pods of several kinds wait, and end several at a time; return how many attempts were made."""
     made = 0
     pair.create(make_node(f"n{number}", cpu=4) for number in range(FULL // 4))
-    for step in range(examples(10)):
+    for step in range(scaled(10)):
         for cpu in (1, 2, 4):
             for kind in range(kinds):
                 # Equal signatures, but unequal specs: plugins do not read the host name.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from attrs import evolve
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
@@ -21,7 +20,6 @@ from schedframe.api import (
 from schedframe.cycle.rejected_classes import RejectedClass
 
 from .build import make_node, make_pod
-from .scale import examples
 from .waiting_worlds import Pair
 
 HOST = "kubernetes.io/hostname"
@@ -178,4 +176,3 @@ def test_one_row_that_suits_a_waiting_pod_is_taken_without_a_search() -> None:
 
 
 TestWaitingMachine = WaitingMachine.TestCase
-TestWaitingMachine.settings = settings(max_examples=examples(25), stateful_step_count=25, deadline=None)

@@ -17,6 +17,7 @@ NODE_LIST = "sn,cpu_milli,memory_mib,gpu,model\nnode-0,64000,131072,2,T4\nnode-1
 POD_LIST = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1000,1024,1,500\nb,1000,1024,8,1000\n"
 
 
+@pytest.mark.slow
 def test_hashes_of_placements_are_the_same_in_every_run() -> None:
     templates = ("basic", "mixed-sizes", "preemption", "node-churn")
     lines = run_tool("placement_hashes.py", "--template", *templates, *SMALL)
@@ -26,6 +27,7 @@ def test_hashes_of_placements_are_the_same_in_every_run() -> None:
     assert lines != run_tool("placement_hashes.py", "--template", *templates, *SMALL, "--seed", "1")
 
 
+@pytest.mark.slow
 def test_the_openb_trace_is_hashed_too(tmp_path: Path) -> None:
     (tmp_path / "openb_node_list_all_node.csv").write_text(NODE_LIST)
     for name in ("default", "cpu200", "gpushare100", "gpuspec33", "multigpu50"):
@@ -36,6 +38,7 @@ def test_the_openb_trace_is_hashed_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", [("--rounds", "2"), ("--rounds", "1", "--interleave")])
+@pytest.mark.slow
 def test_speed_is_compared_in_rounds(how: tuple[str, ...]) -> None:
     options = ("--template", "basic", *SMALL, *how)
     *_, row, mean = run_tool("compare_speed.py", str(ROOT), str(ROOT), *options)

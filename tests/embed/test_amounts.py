@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import InputError, Quantity
@@ -111,7 +111,6 @@ AMOUNTS = st.one_of(
 )
 
 
-@settings(max_examples=50, deadline=None)
 @given(AMOUNTS, AMOUNTS)
 def test_sums_and_order_are_those_of_the_numbers(one: Amount, other: Amount) -> None:
     def exact(amount: Amount) -> Fraction:

@@ -28,6 +28,7 @@ def test_commands_after_the_installation_print_what_is_documented() -> None:
 
 
 @pytest.mark.usefixtures("with_the_package")
+@pytest.mark.slow
 def test_its_own_tests_pass(tmp_path: Path) -> None:
     options = f"-q -p no:cacheprovider -p no:xdist --basetemp='{tmp_path / 'tmp'}'"
     done = shell(f"'{sys.executable}' -m pytest {options}", PACKAGE)

@@ -55,6 +55,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @each_package
+@pytest.mark.slow
 def test_its_own_tests_pass(package: Path, reports: dict[str, str]) -> None:
     assert package.name not in reports, reports[package.name]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import (
@@ -137,7 +137,6 @@ LABELS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("options", [{}, {"remember": 0}, {"score_all_nodes": False}])
-@settings(max_examples=40)  # each makes a scheduler
 @given(labels=st.lists(LABELS, min_size=1, max_size=30))
 def test_all_calls_that_do_not_skip_are_counted(
     options: dict[str, Any], labels: list[dict[str, str]]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.dynamic_resources.allocation_memo import ERR_CANNOT_ALLOCATE
@@ -30,6 +30,7 @@ from schedframe.api import (
 )
 from schedframe.framework import CycleState
 from tests.plugins.agreement import columnar_scores, per_node_scores
+from tests.profiles import few
 
 from .devices import claim, device, device_class, devices_of, node, pod, slice_of
 
@@ -137,7 +138,7 @@ def test_pods_without_claims_are_skipped_and_scored_zero() -> None:
     assert NOTHING_TO_DEALLOCATE in str(full.message)
 
 
-@settings(max_examples=15, deadline=None)
+@few
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4), st.integers(1, 3))
 def test_scores_by_rows_are_those_node_by_node(devices: list[int], count: int) -> None:
     names = [f"n{i}" for i in range(len(devices))]

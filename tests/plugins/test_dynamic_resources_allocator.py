@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.dynamic_resources.inventory.device_usage import DeviceUsage, Holding
@@ -290,7 +290,6 @@ def claims(draw: st.DrawFn) -> list[Any]:
     return drawn
 
 
-@settings(max_examples=50, deadline=None)
 @given(slices=pools(), wanted=claims(), used=st.sets(st.integers(0, 4), max_size=2))
 def test_solutions_are_valid_and_found_wherever_one_exists(
     slices: list[Any], wanted: list[Any], used: set[int]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import DynamicResourcesArgs
@@ -241,7 +241,6 @@ def pods() -> st.SearchStrategy[Pod]:
     return st.builds(lambda names, wanted: pod("p", *names, requests=wanted), named, requests)
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     first=st.lists(steps(), min_size=5, max_size=8),
     later=st.lists(st.tuples(pods(), steps()), min_size=2, max_size=4),

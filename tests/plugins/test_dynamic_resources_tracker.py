@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from attrs import evolve
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -194,7 +193,6 @@ class ClaimMachine(RuleBasedStateMachine):
         assert used == {device_of(each) for each in self.server.values()} - {None}
 
 
-ClaimMachine.TestCase.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
 TestClaims = ClaimMachine.TestCase
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from plugins_builtin.image_locality import ImageLocality, normalized
 from schedframe.api import (
@@ -116,7 +116,6 @@ def test_the_signature_is_the_images() -> None:
     assert plugin.pod_signature(pod("web", "db")) != plugin.pod_signature(pod("web", volumes=("db",)))
 
 
-@settings(max_examples=60)
 @given(tables(), pods())
 def test_both_forms_agree(table: NodeTable, pod: Pod) -> None:
     check_score_agreement(ImageLocality(StandInHandle(table)), table, pod)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -53,7 +53,6 @@ STATUSES = {
     ANTI_AFFINITY: Status.unschedulable(ERR_ANTI_AFFINITY),
     EXISTING_ANTI_AFFINITY: Status.unschedulable(ERR_EXISTING_ANTI_AFFINITY),
 }
-MANY = settings(max_examples=100, deadline=None)
 
 
 def plugin_for(cluster: Cluster) -> InterPodAffinity:
@@ -109,7 +108,6 @@ def check_score(plugin: InterPodAffinity, cluster: Cluster, pod: Pod) -> None:
 # ---- verdicts and scores ---------------------------------------------------------------------------------
 
 
-@MANY
 @given(cluster=clusters(), pod=pods("p"))
 def test_filter_is_the_plain_algorithm(cluster: Cluster, pod: Pod) -> None:
     plugin = plugin_for(cluster)
@@ -118,7 +116,6 @@ def test_filter_is_the_plain_algorithm(cluster: Cluster, pod: Pod) -> None:
     cluster.table.check_invariants()
 
 
-@MANY
 @given(cluster=clusters(), pod=pods("p"), hard=st.sampled_from((0, 1, 100)), ignore=st.booleans())
 def test_score_is_the_plain_algorithm(cluster: Cluster, pod: Pod, hard: int, ignore: bool) -> None:
     cluster.model.hard_weight, cluster.model.ignore_preferred = hard, ignore
@@ -127,7 +124,6 @@ def test_score_is_the_plain_algorithm(cluster: Cluster, pod: Pod, hard: int, ign
     check_score_agreement(plugin, cluster.table, pod)
 
 
-@MANY
 @given(
     scores=st.lists(st.integers(-(2**31), 2**31), min_size=1, max_size=20),
     spread=st.sampled_from((1, 3, 100, 2**31)),
@@ -230,8 +226,6 @@ class AffinityMachine(RuleBasedStateMachine):
 class TestAffinityMachine(AffinityMachine.TestCase):  # type: ignore[name-defined, misc]
     """Limits are lowered so that columns and classes of terms are dropped, too."""
 
-    settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
-
     @pytest.fixture(autouse=True)
     def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(policy, "KEPT_COLUMNS", 4)
@@ -243,7 +237,6 @@ class TestAffinityMachine(AffinityMachine.TestCase):  # type: ignore[name-define
 # ---- dry runs --------------------------------------------------------------------------------------------
 
 
-@MANY
 @given(cluster=clusters(), pod=pods("p"), other=pods("other"), name=st.sampled_from(NODES))
 def test_add_pod_equals_a_cluster_with_the_pod(cluster: Cluster, pod: Pod, other: Pod, name: str) -> None:
     state, plugin = CycleState(), plugin_for(cluster)
@@ -267,7 +260,6 @@ def test_add_pod_equals_a_cluster_with_the_pod(cluster: Cluster, pod: Pod, other
     assert statuses(plugin, cluster.table, pod, trial) == before
 
 
-@MANY
 @given(cluster=clusters(), pod=pods("p"), data=st.data())
 def test_remove_pod_equals_a_cluster_without_the_pods(
     cluster: Cluster, pod: Pod, data: st.DataObject
@@ -298,7 +290,6 @@ def info_of(table: NodeTable, pod: Pod) -> NodeInfo:
 # ---- explanations ----------------------------------------------------------------------------------------
 
 
-@MANY
 @given(cluster=clusters(), pod=pods("p"))
 def test_every_rejection_is_explained_and_nothing_else(cluster: Cluster, pod: Pod) -> None:
     plugin, state = plugin_for(cluster), CycleState()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import InterPodAffinityArgs
@@ -165,7 +165,6 @@ def opened(before: dict[str, str], cluster: Cluster, pod: Pod, causes: tuple[str
     return any(not verdict and before.get(name, causes[0]) in causes for name, verdict in after.items())
 
 
-@settings(max_examples=100, deadline=None)
 @given(cluster=simple_clusters(), pod=simple_pods, data=st.data())
 def test_the_hint_never_skips_a_change_of_a_pod_that_helps(
     cluster: Cluster, pod: Pod, data: st.DataObject
@@ -194,7 +193,6 @@ def test_the_hint_never_skips_a_change_of_a_pod_that_helps(
         assert hint
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     cluster=simple_clusters(),
     pod=simple_pods,

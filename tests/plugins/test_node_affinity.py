@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import NodeAffinityArgs
@@ -333,7 +333,6 @@ ADDED = st.none() | st.builds(
 )
 
 
-@settings(max_examples=100)
 @given(table=tables(), pod=pods(), odd=st.none() | UNUSUAL_TERMS | UNPARSABLE_TERMS, added=ADDED)
 def test_both_forms_agree(
     table: NodeTable, pod: Pod, odd: NodeSelectorTerm | None, added: Wanted | None
@@ -348,7 +347,6 @@ def test_both_forms_agree(
     check_score_agreement(plugin, table, pod)
 
 
-@settings(max_examples=40)
 @given(table=tables(), pod=pods())
 def test_both_forms_agree_without_pre_filter_and_pre_score(table: NodeTable, pod: Pod) -> None:
     state, rows = CycleState(), table.rows()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.node_declared_features import (
@@ -133,7 +133,6 @@ SPECS = st.builds(
 FEATURE_LISTS = st.lists(st.sampled_from((*REQUIRED_BY, "Unheard")), unique=True).map(tuple)
 
 
-@settings(max_examples=60)
 @given(table=tables(), spec=SPECS, data=st.data())
 def test_both_forms_agree(table: NodeTable, spec: PodSpec, data: st.DataObject) -> None:
     for info in list(table.rows()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.node_name import ERR_REASON, NodeName
@@ -36,7 +36,6 @@ def test_every_new_node_helps() -> None:
     assert hint_of(PLUGIN, ClusterEvent(EventResource.NODE, Action.ADD), pod("elsewhere"), None, node)
 
 
-@settings(max_examples=60)
 @given(table=tables(), pod=st.sampled_from(("", "gone", *NODE_NAMES)).flatmap(lambda name: pods("p", name)))
 def test_both_forms_agree(table: NodeTable, pod: Pod) -> None:
     check_filter_agreement(PLUGIN, table, pod)

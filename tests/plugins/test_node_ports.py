@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 
 from plugins_builtin.node_ports import ERR_REASON, NodePorts
 from schedframe.api import RESTART_ALWAYS, Container, ContainerPort, Pod
@@ -104,7 +104,6 @@ def test_any_new_node_helps() -> None:
     assert hint_of(PLUGIN, NODE_ADDED, pod(port()), None, make_node())
 
 
-@settings(max_examples=60)
 @given(tables(), pods())
 def test_both_forms_agree(table: NodeTable, pod: Pod) -> None:
     check_filter_agreement(PLUGIN, table, pod)

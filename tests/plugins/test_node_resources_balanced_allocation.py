@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import NodeResourcesBalancedAllocationArgs, ResourceSpec
@@ -120,13 +120,11 @@ _PLUGINS = st.lists(
 ).map(lambda names: plugin_of(*names))
 
 
-@settings(max_examples=60)
 @given(_PLUGINS, tables(), pods())
 def test_both_forms_agree(plugin: NodeResourcesBalancedAllocation, table: NodeTable, pod: Pod) -> None:
     check_score_agreement(plugin, table, pod)
 
 
-@settings(max_examples=60)
 @given(_PLUGINS, tables(), st.lists(pods(), min_size=1, max_size=4))
 def test_several_pods_get_the_scores_of_each(
     plugin: NodeResourcesBalancedAllocation, table: NodeTable, some: list[Pod]

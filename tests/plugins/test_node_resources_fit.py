@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import NodeResourcesFitArgs
@@ -264,7 +264,6 @@ def test_a_class_helps_that_now_stands_for_a_named_resource() -> None:
 # ---- both forms ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
 @given(tables(), pods(), st.sets(st.sampled_from(EXTENDED)), st.sets(st.sampled_from(EXTENDED)))
 def test_both_forms_of_filter_agree(table: NodeTable, pod: Pod, ignored: set[str], backed: set[str]) -> None:
     classes = (device_class(f"class-{i}", name) for i, name in enumerate(sorted(backed)))
@@ -309,7 +308,6 @@ def test_resources_that_no_node_has_take_no_pass_over_the_nodes(monkeypatch: pyt
     assert np.bincount(verdicts.codes).tolist() in ([0, 1, 2], [0, 2, 1])
 
 
-@settings(max_examples=60)
 @given(
     tables(),
     st.lists(pods(), min_size=1, max_size=4),

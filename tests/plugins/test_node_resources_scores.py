@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import (
@@ -164,7 +164,6 @@ def test_means_of_curves_are_rounded_half_up() -> None:
 _SIZES = st.one_of(st.integers(1, 1000), st.integers(1, EXACT - 1), st.integers(EXACT, 2**62))
 
 
-@settings(max_examples=100)
 @given(_SIZES, st.data())
 def test_percentages_are_exact_until_they_wrap_around(whole: int, data: st.DataObject) -> None:
     part = data.draw(st.integers(0, whole))
@@ -194,13 +193,11 @@ _PLUGINS = st.builds(
 )
 
 
-@settings(max_examples=60)
 @given(_PLUGINS, tables(), pods())
 def test_both_forms_of_score_agree(plugin: NodeResourcesFit, table: NodeTable, pod: Pod) -> None:
     check_score_agreement(plugin, table, pod)
 
 
-@settings(max_examples=60)
 @given(_PLUGINS, tables(), st.lists(pods(), min_size=1, max_size=4))
 def test_several_pods_get_the_scores_of_each(
     plugin: NodeResourcesFit, table: NodeTable, some: list[Pod]
@@ -225,7 +222,6 @@ def test_pods_of_the_usual_sizes_are_scored_at_once(weights: Mapping[str, int] |
 _AMOUNTS = st.one_of(st.integers(1, 5000), st.integers(EXACT - 3, 8 * EXACT), st.integers(2**56, 2**61))
 
 
-@settings(max_examples=60)
 @given(
     st.sampled_from((LEAST_ALLOCATED, MOST_ALLOCATED)),
     st.lists(st.tuples(_AMOUNTS, st.integers(0, 3), _AMOUNTS), min_size=1, max_size=3),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import (
@@ -59,7 +59,6 @@ def ask(table: NodeTable, pod: Pod) -> None:
             check_score_agreement(plugin, table, pod)
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(steps, max_size=25))
 def test_forms_agree_at_any_time(happening: list[tuple[str, Any]]) -> None:
     table = NodeTable()

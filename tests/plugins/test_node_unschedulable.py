@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from plugins_builtin.node_unschedulable import ERR_REASON, NodeUnschedulable
 from schedframe.api import Node, NodeSpec, ObjectMeta, Pod, PodSpec, Taint, Toleration
@@ -83,7 +83,6 @@ def test_hints_of_tolerations() -> None:
     assert not hint_of(PLUGIN, TOLERATIONS_CHANGED, pod(), pod(uid="q"), pod(TOLERANT, uid="q"))
 
 
-@settings(max_examples=60)
 @given(table=tables(), pod=pods())
 def test_both_forms_agree(table: NodeTable, pod: Pod) -> None:
     check_filter_agreement(PLUGIN, table, pod)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import LIST_DEFAULTING, PodTopologySpreadArgs
@@ -56,7 +56,6 @@ STATUSES = {
     SKEWED: Status.unschedulable(ERR_REASON_CONSTRAINTS),
     MISSING: Status.unresolvable(ERR_REASON_LABEL),
 }
-MANY = settings(max_examples=60, deadline=None)
 
 
 def plugin_for(table: NodeTable, *defaults: TopologySpreadConstraint) -> PodTopologySpread:
@@ -98,7 +97,6 @@ def check_score(
 # ---- the pod's own constraints ---------------------------------------------------------------------------
 
 
-@MANY
 @given(table=tables(), pod=pods("p", spread=True), one_by_one=st.booleans(), data=st.data())
 def test_filter_equals_plain_loops_after_any_history(
     table: NodeTable, pod: Pod, one_by_one: bool, data: st.DataObject
@@ -118,7 +116,6 @@ def test_filter_equals_plain_loops_after_any_history(
         table.check_invariants()
 
 
-@MANY
 @given(table=tables(), pod=pods("p", spread=True), data=st.data())
 def test_score_equals_plain_loops_after_any_history(table: NodeTable, pod: Pod, data: st.DataObject) -> None:
     plugin = plugin_for(table)
@@ -132,7 +129,6 @@ def test_score_equals_plain_loops_after_any_history(table: NodeTable, pod: Pod, 
                 check_score(plugin, part, pod, soft)
 
 
-@MANY
 @given(table=tables(), pod=pods("p", spread=True), data=st.data())
 def test_only_the_nodes_given_to_pre_filter_count(table: NodeTable, pod: Pod, data: st.DataObject) -> None:
     """The result is that of a cluster without the others."""
@@ -164,7 +160,6 @@ def counts_something(each: Plain) -> bool:
     return bool(each.selector.requirements) or each.selector.requirements is None
 
 
-@MANY
 @given(table=tables(), pod=pods("p", spread=True), data=st.data())
 def test_a_dry_run_equals_a_cluster_with_its_changes(table: NodeTable, pod: Pod, data: st.DataObject) -> None:
     plugin = plugin_for(table)
@@ -206,7 +201,6 @@ def changes_of(state: CycleState) -> list[dict[str, int]]:
     return [dict(each) for each in filter_state.changes]
 
 
-@MANY
 @given(table=tables(), pod=pods("p", spread=True), other=pods("other"), name=st.sampled_from(NAMES))
 def test_remove_pod_is_the_inverse_of_add_pod(table: NodeTable, pod: Pod, other: Pod, name: str) -> None:
     plugin = plugin_for(table)
@@ -236,7 +230,6 @@ def serve(plugin: PodTopologySpread, **selector: str) -> None:
     plugin.handle.objects.set(service)
 
 
-@MANY
 @given(
     table=tables(),
     pod=pods("p", spread=True),

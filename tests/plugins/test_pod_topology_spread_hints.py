@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import PodTopologySpreadArgs
@@ -163,7 +163,6 @@ waiting_pods = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(table=st.builds(cluster, a=few, b=few, c=few), pod=waiting_pods, data=st.data())
 def test_the_hint_never_skips_a_change_of_a_pod_that_helps(
     table: NodeTable, pod: Pod, data: st.DataObject
@@ -185,7 +184,6 @@ def test_the_hint_never_skips_a_change_of_a_pod_that_helps(
         assert pod_event(action, pod, old, new)
 
 
-@settings(max_examples=150, deadline=None)
 @given(table=tables(), pod=pods("p", spread=True), name=st.sampled_from(NAMES), data=st.data())
 def test_the_hint_never_skips_a_change_of_a_node_that_helps(
     table: NodeTable, pod: Pod, name: str, data: st.DataObject

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import LIST_DEFAULTING, PodTopologySpreadArgs
@@ -166,7 +166,6 @@ def test_listed_defaults_need_not_exist() -> None:
     assert plugin.pre_score(CycleState(), make_pod("p"), table.rows()) == Status.skip()
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(-50, 500), st.integers(0, 2)), min_size=1, max_size=6), st.booleans())
 def test_both_normalizations_by_code_agree(domains: list[tuple[int, int]], lacking: bool) -> None:
     raw, nodes = [score for score, _ in domains] + [0], [count for _, count in domains]

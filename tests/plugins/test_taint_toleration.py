@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin._taints import taints_of_nodes
@@ -156,7 +156,6 @@ def test_hints_of_tolerations() -> None:
 # ---- both forms ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80)
 @given(table=tables(), pod=pods(), more=st.lists(tolerations, max_size=2))
 def test_both_forms_agree(table: NodeTable, pod: Pod, more: list[Toleration]) -> None:
     again = evolve(pod, spec=evolve(pod.spec, tolerations=(*pod.spec.tolerations, *more)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.args import UtilizationShapePoint, VolumeBindingArgs
@@ -127,7 +127,6 @@ def plugin_of(handle: StandInHandle, **args: Any) -> VolumeBinding:
     return VolumeBinding(VolumeBindingArgs(**args), handle)
 
 
-@settings(max_examples=100)
 @given(clusters(), pods, st.data())
 def test_both_forms_agree(handle: StandInHandle, pod: Pod, data: st.DataObject) -> None:
     plugin = plugin_of(handle)
@@ -148,7 +147,6 @@ def test_both_forms_agree(handle: StandInHandle, pod: Pod, data: st.DataObject) 
 SHAPE = (UtilizationShapePoint(0, 3), UtilizationShapePoint(40, 10), UtilizationShapePoint(100, 0))
 
 
-@settings(max_examples=100)
 @given(clusters(), pods)
 def test_both_forms_of_the_capacity_score_agree(handle: StandInHandle, pod: Pod) -> None:
     plugin, state = plugin_of(handle, shape=SHAPE), CycleState()
@@ -195,7 +193,6 @@ def naive_choice(
     return None if best is None else best.name
 
 
-@settings(max_examples=100)
 @given(clusters(), pods)
 def test_static_matching_equals_a_loop_over_all_volumes(handle: StandInHandle, pod: Pod) -> None:
     plugin, state = plugin_of(handle), CycleState()

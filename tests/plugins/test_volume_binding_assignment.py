@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from attrs import evolve
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -132,4 +131,3 @@ class Assignment(RuleBasedStateMachine):
 
 
 TestAssignment = Assignment.TestCase
-TestAssignment.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)

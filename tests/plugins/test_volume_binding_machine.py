@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 from attrs import evolve
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -166,4 +165,3 @@ class Binding(RuleBasedStateMachine):
 
 
 TestBinding = Binding.TestCase
-TestBinding.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -198,4 +197,3 @@ def _everything(machine: Limits) -> list[Any]:
 
 
 TestLimits = Limits.TestCase
-TestLimits.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.volume_restrictions import ERR_REASON_CLAIM, ERR_REASON_DISK, VolumeRestrictions
@@ -189,7 +189,6 @@ def users(draw: st.DrawFn, name: str, node: str = "") -> Pod:
     return make_pod(*claims, name=name, node=node, volumes=volumes)
 
 
-@settings(max_examples=80)
 @given(st.data())
 def test_both_forms_agree(data: st.DataObject) -> None:
     names = ("n0", "n1", "n2")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.volume_zone import (
@@ -160,7 +160,6 @@ zones = st.sampled_from(("a", "b", "a__b", "b__", "eu"))
 labels = st.dictionaries(st.sampled_from(("zone", "region", "beta_zone", "beta_region")), zones, max_size=3)
 
 
-@settings(max_examples=80)
 @given(st.lists(labels, min_size=1, max_size=5), labels, labels)
 def test_both_forms_agree(
     of_nodes: list[dict[str, str]], first: dict[str, str], second: dict[str, str]

@@ -7,7 +7,6 @@ from math import sqrt
 from typing import Any
 
 from attrs import evolve
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -277,5 +276,4 @@ class GroupQueueMachine(RuleBasedStateMachine):
         assert len(self.queue.in_pool(Pool.ACTIVE)) + len(waiting) == len(self.queue)
 
 
-GroupQueueMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 TestGroupQueueMachine = GroupQueueMachine.TestCase

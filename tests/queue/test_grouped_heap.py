@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -116,5 +115,4 @@ class GroupedHeapMachine(RuleBasedStateMachine):
         assert all((key in self.heap) == (key in self.items) for key in "abcdefgh")
 
 
-GroupedHeapMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestGroupedHeapMachine = GroupedHeapMachine.TestCase

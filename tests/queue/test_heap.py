@@ -7,7 +7,6 @@ from operator import itemgetter
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -182,5 +181,4 @@ class HeapMachine(RuleBasedStateMachine):
         return [item for _, item in sorted(self.items, key=lambda entry: (entry[1][1], entry[0]))]
 
 
-HeapMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestHeapMachine = HeapMachine.TestCase

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from attrs import define
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from typing_extensions import override
@@ -306,5 +305,4 @@ class FailingMachine(RuleBasedStateMachine):
         return [item for _, item in sorted(self.items, key=lambda entry: (value_of(entry[1]), entry[0]))]
 
 
-FailingMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 TestFailingMachine = FailingMachine.TestCase

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -146,5 +145,4 @@ class InFlightMachine(RuleBasedStateMachine):
                 assert seen == [entry for entry in self.model[place:] if isinstance(entry, int)]
 
 
-InFlightMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 TestInFlightMachine = InFlightMachine.TestCase

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -152,5 +151,4 @@ class NominatorMachine(RuleBasedStateMachine):
         assert set(self.nominator.node_names) == {name for name, _ in self.list}
 
 
-NominatorMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 TestNominatorMachine = NominatorMachine.TestCase

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import Node, ObjectMeta
@@ -71,7 +71,6 @@ def test_the_oldest_question_is_forgotten_first() -> None:
     assert asked[0] == 2
 
 
-@settings(max_examples=60)
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from("abcd"), st.none() | st.sampled_from(("x", "y", "zz", "gone"))), max_size=12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from attrs import evolve
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -152,5 +151,4 @@ class PodGroupsMachine(RuleBasedStateMachine):
         self.table.check_invariants()
 
 
-PodGroupsMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
 TestPodGroups = PodGroupsMachine.TestCase

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.state import policy
@@ -24,7 +24,6 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(steps, max_size=40))
 def test_reads_and_dropped_columns(happening: list[tuple[str, int, object]]) -> None:
     """A model in dictionaries; the two resources read last keep their columns."""

@@ -22,6 +22,7 @@ from schedframe.testing import (
 )
 from schedframe.testing.checks import CHECKS
 from schedframe.testing.contract import DECLARATIONS, of_hook
+from tests.profiles import scaled
 
 from . import objects
 from .broken import acting, deciding
@@ -30,7 +31,7 @@ from .broken.shortcuts import NO
 
 pytestmark = pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotCached")
 
-EXAMPLES = 12
+EXAMPLES = scaled(6)
 AS_IN_THE_REFERENCE = {
     "VolumeRestrictions": {
         "add_and_remove_pod_are_inverse": "a ReadWriteOncePod claim of two pods, which no scheduler lets "

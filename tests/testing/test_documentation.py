@@ -57,6 +57,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_the_tutorial_can_be_followed(tmp_path: Path, environment: dict[str, str]) -> None:
     here = tmp_path / "here"
     here.mkdir()
@@ -101,6 +102,7 @@ def _python(page: Path) -> str:
     return "\n\n".join(map(source, blocks(page)))
 
 
+@pytest.mark.slow
 def test_the_tests_on_the_page_pass(tmp_path: Path) -> None:
     (tmp_path / "test_page.py").write_text(_python(HOW_TO))
     command: list[Any] = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import InMemoryCluster, Node, ObjectMeta, Pod, Simulation
@@ -13,8 +13,7 @@ from schedframe.queue import derive_events
 from schedframe.testing import Change, CheckOptions, StubHandle, World, strategies
 from schedframe.testing.world import is_consistent, smaller
 from schedframe.testing.worlds import Worlds
-
-few = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+from tests.profiles import few
 
 
 @few

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import ChangeKind, Simulation, explain
@@ -16,6 +16,7 @@ from schedframe.why.explain import case_of
 from schedframe.why.near_misses import near_misses
 from schedframe.why.proposals import candidates
 from schedframe.why.trial import Budget, Trial
+from tests.profiles import few
 
 from .manifests import Manifest, node, pod
 
@@ -220,7 +221,7 @@ NODES = st.builds(
 )
 
 
-@settings(max_examples=12, deadline=None)
+@few
 @given(
     st.lists(NODES, max_size=3),
     st.lists(st.tuples(st.sampled_from(["500m", "1"]), st.integers(0, 2), st.booleans()), max_size=4),

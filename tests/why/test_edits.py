@@ -7,11 +7,12 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import Simulation, explain
 from schedframe.why.edits import json_patch
+from tests.profiles import many
 
 from .manifests import Manifest
 from .patching import applied
@@ -66,7 +67,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@many
 @given(VALUES, VALUES)
 def test_a_patch_makes_the_document_after_of_the_one_before(before: Any, after: Any) -> None:
     manifest = {"kind": "X", "metadata": {"name": "x"}, "spec": before}

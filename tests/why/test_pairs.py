@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import ChangeKind, Simulation, explain
@@ -16,6 +16,7 @@ from schedframe.why.near_misses import NearMiss, near_misses
 from schedframe.why.pairs import PairSearch
 from schedframe.why.proposals import candidates
 from schedframe.why.trial import Budget, Trial
+from tests.profiles import few
 
 from .manifests import Manifest, node, pod
 from .patching import applied
@@ -94,7 +95,7 @@ def test_the_budget_holds_for_pairs() -> None:
     assert not explain(CLUSTER, gpu_pod("p"), budget=3).pairs
 
 
-@settings(max_examples=15, deadline=None)
+@few
 @given(
     st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=3),
     st.booleans(),

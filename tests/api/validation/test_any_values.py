@@ -6,12 +6,13 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import Pod, to_manifest
 from schedframe.api.validation import problems_of
 from schedframe.testing import strategies
+from tests.profiles import many
 
 from .pods import claim_template, container, paths, pod
 
@@ -110,7 +111,7 @@ def test_a_full_pod_is_taken() -> None:
 
 
 @given(st.integers(0, COUNT - 1), json_values)
-@settings(max_examples=600)
+@many
 def test_checks_report_and_never_fail_for_any_value_in_any_place(place: int, value: Any) -> None:
     manifest = copy.deepcopy(RIGHT)
     parent, key = list(_places(manifest))[place]
@@ -120,7 +121,7 @@ def test_checks_report_and_never_fail_for_any_value_in_any_place(place: int, val
 
 
 @given(st.integers(0, COUNT - 1), keys)
-@settings(max_examples=200)
+@many
 def test_checks_never_fail_for_any_key(place: int, key: Any) -> None:
     manifest = copy.deepcopy(RIGHT)
     parent, old = list(_places(manifest))[place]
@@ -131,6 +132,5 @@ def test_checks_never_fail_for_any_key(place: int, key: Any) -> None:
 
 
 @given(strategies.pods())
-@settings(max_examples=100)
 def test_drawn_pods_are_taken(drawn: Pod) -> None:
     assert paths(to_manifest(drawn)) == []

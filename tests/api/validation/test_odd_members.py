@@ -11,6 +11,7 @@ from schedframe.api import KINDS as READ
 from schedframe.api.validation import problems_of
 from schedframe.api.validation.whole.cluster import CLUSTER_CHECKS, REQUIRED_CLUSTER_CHECKS
 from schedframe.api.validation.whole.pods import POD_CHECKS, REQUIRED_POD_CHECKS
+from tests.profiles import sample
 
 from . import test_cluster_rules, test_device_rules, test_volume_rules, test_workload_rules
 from .kinds import KINDS, RIGHT, changed
@@ -38,7 +39,7 @@ def _with_odd(value: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("kind", RIGHT)
 def test_any_member_may_have_any_type(kind: str) -> None:
     cls, checked = CLASSES[kind], 0
-    for row in [({}, {}, ""), *ROWS[kind]]:
+    for row in [({}, {}, ""), *sample(ROWS[kind], 4)]:
         manifest = changed(kind, {**row[0], **row[1]})
         for body in ("spec", "status", "parameters", "allowedTopologies", "value", "capacity", "scheduling"):
             for odd in _with_odd(manifest.get(body)) if body in manifest else ():

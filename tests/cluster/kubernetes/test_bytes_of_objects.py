@@ -14,6 +14,8 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from schedframe import InMemoryCluster, Scheduler
 from schedframe.api import Node, Pod
 from schedframe.cluster.kubernetes.decoding import Decoder
@@ -154,6 +156,7 @@ def texts_shared_before() -> list[str]:
     return [sys.intern(f"text {number}") for number in range(100_000)]
 
 
+@pytest.mark.slow
 def test_a_node_takes_at_most_6_kb_and_a_running_pod_4() -> None:
     nodes, pods = pages(node, NODES), pages(running_pod, PODS)
     before = texts_shared_before()

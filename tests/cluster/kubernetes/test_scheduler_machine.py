@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from schedframe.errors import CacheFault, VerificationError
 from schedframe.testing.api_server import MIX, STREAM_MIX, Fault, RandomFaults, Refusal
 from tests.cycle.invariants import check_no_other_pod, check_places
-from tests.cycle.scale import examples
+from tests.profiles import few
 
 from .driven_world import DrivenWorld
 
@@ -32,6 +31,7 @@ seconds = st.sampled_from(SECONDS)
 """Time that passes after a step."""
 
 
+@few
 class BehindServerMachine(RuleBasedStateMachine):
     """Pods and nodes come and go, requests fail before and after their effect, watches break, time passes."""
 
@@ -306,4 +306,3 @@ class BehindServerMachine(RuleBasedStateMachine):
 
 
 TestBehindServerMachine = BehindServerMachine.TestCase
-TestBehindServerMachine.settings = settings(max_examples=examples(30), stateful_step_count=25)

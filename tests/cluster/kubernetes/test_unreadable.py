@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import KINDS, NamespacedObject, Node, Pod, ResourceClaim
@@ -19,6 +19,7 @@ from schedframe.cluster.kubernetes.resources import find_resource, offers_stream
 from schedframe.cluster.kubernetes.unreadable import CLAIMS, LIMITING, MOST_LOST, WAITED_FOR, Unreadable
 from schedframe.cycle.handlers import STORED_KINDS
 from schedframe.errors import ClusterError
+from tests.profiles import many
 
 from .samples import SAMPLES
 from .scripted import ScriptedClient, listed, pod, run
@@ -210,7 +211,7 @@ def places(value: Any, steps: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [steps, *(place for step, each in inside for place in places(each, (*steps, step)))]
 
 
-@settings(max_examples=300)
+@many
 @given(st.data())
 def test_nothing_but_cluster_errors_leaves_the_decoder(data: st.DataObject) -> None:
     """And what is beside the object is read."""

@@ -17,10 +17,10 @@ from attrs import define, field
 import schedframe.cycle.equivalence as package
 from schedframe import Depends
 from schedframe.errors import CacheFault, VerificationError
+from tests.profiles import scaled
 
 from .. import workload
 from ..build import World, make_node, make_pod, plugin_class
-from ..scale import examples
 from .comparison import Triplets, renamed
 from .test_same_decisions import Way, catching_up
 
@@ -139,7 +139,7 @@ def test_a_fault_changes_no_decision(owner: Any, name: str, monkeypatch: pytest.
             worlds = Triplets(["Groups"] if i == 0 else [], True, seed % 3)
             worlds.faulty = True
             breaking = Breaking(patch, owner, name)
-            run(worlds, Random(seed + i), examples(36))
+            run(worlds, Random(seed + i), scaled(15))
             faults = [status.error for world in worlds.worlds for status, _ in world.faults]
             assert not any(isinstance(fault, VerificationError) for fault in faults)
             ours = [fault for fault in faults if isinstance(fault, CacheFault)]

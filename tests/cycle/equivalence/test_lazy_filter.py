@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from attrs import define, field
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import NodeInfo, Pod, Rows, Status, hookimpl
@@ -19,10 +19,10 @@ from schedframe.cycle.search.tie_breaking import INFEASIBLE
 from schedframe.framework import CycleState
 from schedframe.framework.plan import FilterEntry
 from schedframe.state import NodeTable
+from tests.profiles import many
 
 from .. import workload
 from ..build import World, make_node, make_pod
-from ..scale import examples
 from .comparison import Triplets, renamed
 from .test_same_decisions import WAYS, Way, catching_up
 
@@ -40,7 +40,6 @@ NO = Status.unschedulable("no")
     ),
     alone=st.booleans(),
 )
-@settings(max_examples=examples(25))
 def test_no_decision_changes(seed: int, way: Way, plugins: list[str], alone: bool) -> None:
     """Node, statuses, feasible rows, ties and draws, with preferences that are normalised."""
     random = Random(seed)
@@ -290,7 +289,7 @@ def _lazy(totals: Sequence[int], passing: set[int], calls: list[int]) -> LazyFil
     share=st.sampled_from((0.0, 0.1, 0.5, 0.9, 1.0)),
     draws=st.sampled_from((0, 2, 16)),
 )
-@settings(max_examples=examples(300))
+@many
 def test_the_choice_is_that_of_all_rows(totals: list[int], seed: int, share: float, draws: int) -> None:
     random, calls = Random(seed), list[int]()
     passing = {row for row in range(len(totals)) if random.random() < share}

@@ -8,7 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schedframe import Pod
@@ -18,7 +18,6 @@ from schedframe.state import policy as state_policy
 
 from .. import workload
 from ..build import make_node
-from ..scale import examples
 from .cached_plugins import PLUGINS
 from .comparison import Triplets, lowered, renamed
 
@@ -156,7 +155,6 @@ def catching_up(way: Way) -> Iterator[None]:
 @example(seed=4, way=WAYS[3], steps=60, plugins=[], alone=True, images=False)
 @example(seed=5, way=WAYS[4], steps=60, plugins=["Peak"], alone=True, images=True)
 @example(seed=6, way=WAYS[0], steps=60, plugins=[], alone=False, images=False)
-@settings(max_examples=examples(120))
 def test_no_decision_changes(
     seed: int, way: Way, steps: int, plugins: list[str], alone: bool, images: bool
 ) -> None:
@@ -170,7 +168,6 @@ def test_no_decision_changes(
     way=st.sampled_from((WAYS[0], WAYS[3], WAYS[5])),
     plugins=st.sampled_from((["Groups"], ["Groups", "Local"], ["Groups", "Local", "Peak"])),
 )
-@settings(max_examples=examples(25))
 def test_no_decision_changes_where_rows_are_scored_by_group(seed: int, way: Way, plugins: list[str]) -> None:
     """Few things happen between two cycles: so groups are followed."""
     random = Random(seed)

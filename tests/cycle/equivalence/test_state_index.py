@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schedframe import (
@@ -30,7 +30,6 @@ from schedframe.cycle.equivalence.index.state_index import StateIndex
 from schedframe.state import policy as state_policy
 
 from ..build import World, make_node, make_pod
-from ..scale import examples
 from .comparison import Triplets, lowered, renamed
 from .matrix_worlds import classes_of
 from .test_same_decisions import WAYS, Way, catching_up
@@ -105,7 +104,6 @@ def run(seed: int, steps: int, sizes: int, nodes: int) -> None:
 @example(seed=6, way=WAYS[9], steps=90, sizes=3, nodes=4)
 @example(seed=7, way=WAYS[10], steps=90, sizes=5, nodes=4)
 @example(seed=8, way=WAYS[11], steps=90, sizes=5, nodes=12)
-@settings(max_examples=examples(60))
 def test_no_decision_changes_where_only_amounts_count(
     seed: int, way: Way, steps: int, sizes: int, nodes: int
 ) -> None:

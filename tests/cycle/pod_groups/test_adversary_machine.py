@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from attrs import define, evolve
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -298,6 +297,3 @@ class AdversaryMachine(RuleBasedStateMachine):
 
 
 TestAdversaryMachine = pytest.mark.filterwarnings("ignore")(AdversaryMachine.TestCase)
-AdversaryMachine.TestCase.settings = settings(
-    max_examples=25, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)

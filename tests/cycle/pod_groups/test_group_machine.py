@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from attrs import define
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -142,6 +141,3 @@ class GroupMachine(RuleBasedStateMachine):
 
 
 TestGroupMachine = pytest.mark.filterwarnings("ignore")(GroupMachine.TestCase)
-GroupMachine.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)

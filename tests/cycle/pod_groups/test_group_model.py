@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import POD_GROUP_SCHEDULED
@@ -47,7 +47,6 @@ def worlds(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(worlds())
 def test_a_gang_runs_only_as_a_whole_and_where_an_assignment_exists(world: dict[str, Any]) -> None:
     members = world["members"] if not world["equal"] else [world["members"][0]] * len(world["members"])
@@ -121,7 +120,6 @@ def score(cpu: int, placed: list[int], most: int) -> int:
     return fullness + 100 * len(placed) // most
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(domains())
 def test_the_best_domain_takes_the_members_in_order(world: dict[str, Any]) -> None:
     nodes = [zoned(f"n{i}", f"z{i}", cpu) for i, cpu in enumerate(world["cpus"])]

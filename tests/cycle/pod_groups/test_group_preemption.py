@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import InMemoryCluster, Scheduler, VirtualClock
@@ -263,7 +263,6 @@ def model(world: dict[str, Any]) -> set[str]:
     return gone
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(worlds())
 def test_the_victims_are_those_of_the_model(world: dict[str, Any]) -> None:
     objects = [node(f"n{i}", cpu=cpu) for i, cpu in enumerate(world["nodes"])]
@@ -314,7 +313,6 @@ def test_the_victims_are_those_of_the_model(world: dict[str, Any]) -> None:
     scheduler.core.queue.check_invariants()
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(worlds(), st.integers(1, 4))
 def test_members_that_preempt_one_by_one_do_so_only_if_the_group_runs_then(
     world: dict[str, Any], priority: int

@@ -16,11 +16,12 @@ from plugins_builtin.legacy.node_resource_limits import NodeResourceLimits
 from schedframe import ConfigError, Node, Pod, load_config
 from schedframe.api import OwnerReference, ResourceRequirements, parse_quantity
 from schedframe.testing import check_plugin, strategies
+from tests.profiles import scaled
 
 from ..spreading import make_pod
 from .cluster import best, config, message, node, pod
 
-EXAMPLES = 12
+EXAMPLES = scaled(6)
 REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u1", "controller": True}
 NODES = [node("both", labels={"ssd": "1", "retiring": "soon"}), node("ssd", labels={"ssd": ""}), node("none")]
 

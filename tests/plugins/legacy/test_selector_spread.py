@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins_builtin.legacy.selector_spread import SelectorSpread
@@ -143,7 +143,6 @@ def plainly(table: NodeTable, names: list[str], counts: list[int]) -> list[int]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
 @given(table=tables(), pod=pods("p"), served=st.booleans())
 def test_both_forms_and_the_normalization_equal_loops(table: NodeTable, pod: Pod, served: bool) -> None:
     plugin = plugin_of(table, served)
