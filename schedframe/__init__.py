@@ -3,8 +3,7 @@
 This module exports what authors of plugins and schedulers need. Everything else is exported by the packages:
 the parts of objects (specs, terms, selectors) by :mod:`schedframe.api`, columns and caches by
 :mod:`schedframe.state`, and so on. A name is imported when it is first used, so that a program that needs
-only the values does not load the scheduler. Names that have moved to a package still work,
-with a warning, when they are imported by name; ``from schedframe import *`` gives the present names only.
+only the values does not load the scheduler.
 """
 
 from __future__ import annotations
@@ -176,9 +175,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f".{name}", __name__)
     package = _PACKAGE_OF.get(name)
     if package is None:
-        from ._moved import moved
-
-        return moved(name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{package}", __name__), name)
     globals()[name] = value
     return value

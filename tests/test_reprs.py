@@ -6,7 +6,6 @@ import enum
 import importlib
 import inspect
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
@@ -100,16 +99,14 @@ def reached(root: object) -> Iterator[tuple[str, object]]:
 
 
 def attributes(value: object) -> Iterator[tuple[str, Any]]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        for name in dir(value):
-            if not name.startswith("_"):
-                try:
-                    held = getattr(value, name)
-                except (AttributeError, AssertionError, schedframe.SchedframeError):
-                    continue  # a property that has no value in this state
-                if not inspect.isroutine(held):
-                    yield name, held
+    for name in dir(value):
+        if not name.startswith("_"):
+            try:
+                held = getattr(value, name)
+            except (AttributeError, AssertionError, schedframe.SchedframeError):
+                continue  # a property that has no value in this state
+            if not inspect.isroutine(held):
+                yield name, held
 
 
 def first_of(held: object) -> list[object]:

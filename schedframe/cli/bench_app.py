@@ -1,7 +1,6 @@
 """The commands of ``schedframe bench`` and their options.
 
-Without a sub-command ``schedframe bench`` is ``schedframe bench run``. The options ``--list``, ``--workload``
-and ``--compare`` are older than the sub-commands and are translated to them, with a note.
+Without a sub-command ``schedframe bench`` is ``schedframe bench run``.
 """
 
 from __future__ import annotations
@@ -14,33 +13,17 @@ import typer
 from typer.core import TyperGroup
 
 from . import exits
-from .terminal import emit, emit_document, note
+from .terminal import emit, emit_document
 
 DEFAULT_COMMAND: Final = "run"
-RENAMED: Final = {"--list": "list", "--compare": "compare", "--workload": "scheduler-perf"}
-"""Deprecated option → sub-command; of several options the first one in this order decides."""
 HELP: Final = "--help"
 
 
 def with_command(arguments: Sequence[str]) -> list[str]:
-    """Return *arguments* beginning with a sub-command, deprecated options replaced."""
-    words = list(arguments)
-    if words and (words[0] == HELP or not words[0].startswith("-")):
-        return words
-    names = {word.partition("=")[0] for word in words}
-    renamed = [option for option in RENAMED if option in names]
-    if not renamed:
-        return [DEFAULT_COMMAND, *words]
-    command = RENAMED[renamed[0]]
-    note(f"{', '.join(renamed)}: deprecated; use: schedframe bench {command}")
-    kept = []
-    for word in words:
-        option, has_value, value = word.partition("=")
-        if option not in RENAMED:
-            kept.append(word)
-        elif has_value:
-            kept.append(value)
-    return [command, *kept]
+    """Return *arguments* beginning with a sub-command."""
+    if arguments and (arguments[0] == HELP or not arguments[0].startswith("-")):
+        return list(arguments)
+    return [DEFAULT_COMMAND, *arguments]
 
 
 class BenchGroup(TyperGroup):

@@ -36,7 +36,6 @@ def load_config(
     catalogue: Catalogue | None = None,
     out_of_tree: Iterable[CatalogueEntry] = (),
     passed: Iterable[PassedPlugin] = (),
-    keep_extenders: bool | None = None,
     feature_gates: FeatureGates | Mapping[str, bool] | None = None,
     read_files: bool = True,
 ) -> EffectiveConfig:
@@ -49,14 +48,11 @@ def load_config(
     :param out_of_tree: further plugins; PluginError if one has a name that is taken.
     :param passed: plugins to enable in every profile, if no profile names them. PluginError if one is passed
         with a weight and named too.
-    :param keep_extenders: deprecated and without effect; extenders are always accepted.
     :param read_files: False: the certificates that extenders name need not be on this machine.
     :param feature_gates: by name, see :class:`FeatureGates`; they add plugins to the default profile.
 
     Raises ConfigDecodeError, ConfigValidationError or ConfigBuildError, each with all errors of its stage.
     """
-    if keep_extenders is not None:
-        warnings.warn("keep_extenders has no effect any more", DeprecationWarning, stacklevel=2)
     plugins = (installed_catalogue() if catalogue is None else catalogue).extended(out_of_tree)
     config, document = decode(source, plugins)
     given = config

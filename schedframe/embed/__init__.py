@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from .._renamed import renamed
 from .amounts import Amount, Amounts, resource_name
 from .asyncio import AsyncDriver
 from .embedding import Embedding
@@ -56,20 +53,3 @@ __all__ = [
     "configuration",
     "resource_name",
 ]
-
-if TYPE_CHECKING:
-    # Former names; they warn when the program runs.
-    Apart = AntiAffinity
-    Needs = Requirements
-    Together = Affinity
-    Why = PlacementFailure
-else:
-    __getattr__ = renamed(
-        __name__,
-        {
-            "Apart": "AntiAffinity",
-            "Needs": "Requirements",
-            "Together": "Affinity",
-            "Why": "PlacementFailure",
-        },
-    )

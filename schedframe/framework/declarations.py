@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from enum import Enum
@@ -62,26 +61,11 @@ BoolDeclaration = Literal[
 _RIGHT: Final = re.compile(r"(create|update|patch|delete) [A-Za-z./0-9-]+")
 """A verb, and a kind with or without a part of it."""
 
-_FORMER: Final = ("row_local", "node_only", "amounts_only")
-"""Attributes that ``depends_on`` replaces. Those with the value True, in this order, → what they mean now."""
-_MEANING: Final = {
-    (): Depends.CLUSTER,
-    ("row_local",): Depends.ROW,
-    ("row_local", "node_only"): Depends.NODE_OBJECT,
-    ("row_local", "amounts_only"): Depends.ROW_RESOURCES,
-}
-
 
 def depends_on(plugin: Any) -> Depends:
-    """Return what the answers of *plugin* (a class or an instance) depend on.
-
-    The attributes that ``depends_on`` replaces are understood; combinations of them that mean nothing count
-    as :attr:`Depends.CLUSTER` (:func:`check_declarations` refuses them).
-    """
+    """Return what the answers of *plugin* (a class or an instance) depend on."""
     declared = getattr(plugin, "depends_on", None)
-    if isinstance(declared, Depends):
-        return declared
-    return _MEANING.get(_former(plugin), Depends.CLUSTER)
+    return declared if isinstance(declared, Depends) else Depends.CLUSTER
 
 
 def declares(plugin: Any, declaration: BoolDeclaration) -> bool:
@@ -90,10 +74,7 @@ def declares(plugin: Any, declaration: BoolDeclaration) -> bool:
 
 
 def check_declarations(name: str, plugin: Any) -> None:
-    """Raise :class:`PluginError` for declarations of *plugin* that are misspelt, contradictory or of no use.
-
-    Warns of attributes that ``depends_on`` replaces.
-    """
+    """Raise :class:`PluginError` for declarations of *plugin* that are misspelt or of a wrong type."""
     cls = plugin if inspect.isclass(plugin) else type(plugin)
     for attribute, value in _class_attributes(cls):
         _check_spelling(name, cls, attribute, value)
@@ -101,7 +82,6 @@ def check_declarations(name: str, plugin: Any) -> None:
         value = getattr(plugin, attribute, None)
         if value is not None and not inspect.isdatadescriptor(value) and not _FITS[attribute](value):
             raise PluginError(f"plugin {name}: {attribute} is {value!r}; declare {wanted}")
-    _check_former(name, plugin)
 
 
 def _is_kinds(value: Any) -> bool:
@@ -130,39 +110,6 @@ _FITS: Final[dict[str, Callable[[Any], bool]]] = {
 }
 
 
-def _former(plugin: Any) -> tuple[str, ...]:
-    return tuple(attribute for attribute in _FORMER if getattr(plugin, attribute, False) is True)
-
-
-def _check_former(name: str, plugin: Any) -> None:
-    used = [attribute for attribute in _FORMER if getattr(plugin, attribute, None) is not None]
-    if not used:
-        return
-    for attribute in used:
-        value = getattr(plugin, attribute)
-        if not isinstance(value, bool):
-            raise PluginError(
-                f"plugin {name}: {attribute} is {value!r}, and is replaced by depends_on; declare "
-                f"{DECLARATIONS['depends_on']}"
-            )
-    if isinstance(getattr(plugin, "depends_on", None), Depends):
-        raise PluginError(
-            f"plugin {name}: depends_on replaces {' and '.join(used)}; declare depends_on alone"
-        )
-    meaning = _MEANING.get(_former(plugin))
-    if meaning is None:
-        raise PluginError(
-            f"plugin {name}: {' and '.join(_former(plugin))} alone mean nothing; declare depends_on in their "
-            f"place, one of {', '.join(f'Depends.{each.name}' for each in Depends)}"
-        )
-    warnings.warn(
-        f"plugin {name}: {' and '.join(used)} are replaced by one declaration, "
-        f"depends_on = Depends.{meaning.name}",
-        DeprecationWarning,
-        stacklevel=4,
-    )
-
-
 def _class_attributes(cls: type) -> Iterator[tuple[str, Any]]:
     """Public class attributes that are plain values, those of bases included."""
     for base in cls.__mro__[:-1]:
@@ -174,7 +121,7 @@ def _class_attributes(cls: type) -> Iterator[tuple[str, Any]]:
 
 def _check_spelling(name: str, cls: type, attribute: str, value: Any) -> None:
     """Refuse an attribute that looks like a declaration, by its name and by its value, and is none."""
-    if attribute in DECLARATIONS or attribute in _FORMER:
+    if attribute in DECLARATIONS:
         return
     meant = ""
     if isinstance(value, Depends):
@@ -182,19 +129,18 @@ def _check_spelling(name: str, cls: type, attribute: str, value: Any) -> None:
     elif isinstance(value, Normalization):
         meant = "normalization"
     else:
-        close = get_close_matches(attribute, (*DECLARATIONS, *_FORMER), 1, 0.8)
+        close = get_close_matches(attribute, DECLARATIONS, 1, 0.8)
         if close and _looks_like(close[0], value):
             meant = close[0]
     if meant:
-        instead = f" (now {DECLARATIONS['depends_on']}, as depends_on)" if meant in _FORMER else ""
         raise PluginError(
             f"plugin {name}: {cls.__qualname__}.{attribute} = {value!r} declares nothing; did you mean "
-            f"{meant}{instead}?"
+            f"{meant}?"
         )
 
 
 def _looks_like(declaration: str, value: Any) -> bool:
-    if declaration in _FORMER or _FITS[declaration] is _is_bool:
+    if _FITS[declaration] is _is_bool:
         return isinstance(value, bool)
     if declaration in ("depends_on", "requires_schedframe"):
         return isinstance(value, str | bool)

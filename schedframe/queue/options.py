@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from .._brief import brief_repr
 from ..api import Pod
@@ -54,14 +53,3 @@ class QueueOptions:
     """Events kept for pods in flight; see :class:`InFlight`."""
     counts: QueueCounts | None = None
     """Where to count pods that enter and hints that run; ``None``: nothing is counted."""
-
-
-def options_from(options: QueueOptions | None, keywords: Mapping[str, Any]) -> QueueOptions:
-    """Return *options* with the fields of *keywords*, which a queue took up to 0.1 and which warn."""
-    options = options if options is not None else QueueOptions()
-    if not keywords:
-        return options
-    warnings.warn(
-        f"PriorityQueue({', '.join(keywords)}): pass QueueOptions", DeprecationWarning, stacklevel=3
-    )
-    return evolve(options, **keywords)

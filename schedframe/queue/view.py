@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..api import Pod
 from .backoff import BackoffQueues
@@ -16,7 +16,7 @@ from .in_flight import InFlight
 from .known_outcomes import PodClass
 from .moments import Moments, keyed_order, less_order
 from .nominator import Nominator
-from .options import QueueOptions, options_from
+from .options import QueueOptions
 from .passed_over import PassedOver
 from .pools import Pools
 from .queued_pod import PendingPod, Pool, QueuedPodInfo, by_priority, identity
@@ -30,8 +30,8 @@ class QueueView:
     _POOLS: ClassVar[type[Pools]] = Pools
     _BACKOFF: ClassVar[type[BackoffQueues]] = BackoffQueues
 
-    def __init__(self, options: QueueOptions | None = None, **keywords: Any) -> None:
-        options = options_from(options, keywords)
+    def __init__(self, options: QueueOptions | None = None) -> None:
+        options = options if options is not None else QueueOptions()
         self._next_place = count(1).__next__
         self._moments = Moments(options.tolerance)
         self._passed: PassedOver | None = None

@@ -8,7 +8,6 @@ from attrs import asdict, define, field
 from typing_extensions import override
 
 from .._brief import brief_repr
-from .._renamed import RenamedAttribute
 from .._tables import Cell, Table, Tabular
 from ..api import Pod
 from ..cycle import Decision
@@ -52,8 +51,6 @@ class Evaluation(Tabular):
     decision: Decision | None = None
     post_filter: PostFilterReport | None = None
     plugin_explanations: PluginExplanations = field(factory=PluginExplanations)
-
-    told = RenamedAttribute("plugin_explanations")
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the answers apart from the cluster, for pickle and copy."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from .._renamed import renamed
 from .cache import Cache, PodState
 from .change_log import ChangeLog
 from .change_reader import RowChangeReader
@@ -62,22 +59,3 @@ __all__ = [
     "substituted_row",
     "zone_of",
 ]
-
-if TYPE_CHECKING:
-    # Former names; they warn when the program runs.
-    DistinctColumn = DictionaryColumn
-    FollowingColumns = DerivedArrays
-    RowFollower = RowChangeReader
-    TermKind = TermClass
-    standing_in = substituted_row
-else:
-    __getattr__ = renamed(
-        __name__,
-        {
-            "DistinctColumn": "DictionaryColumn",
-            "FollowingColumns": "DerivedArrays",
-            "RowFollower": "RowChangeReader",
-            "TermKind": "TermClass",
-            "standing_in": "substituted_row",
-        },
-    )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +16,6 @@ from .table_store import TableStore
 
 Derived = TypeVar("Derived", bound="DerivedArrays")
 Table = TypeVar("Table", bound=TableStore)
-
-
-_FORMER_METHODS: Final = {"lay_out": "rebind", "fill": "compute", "fill_row": "compute_row"}
 
 
 @brief_repr
@@ -35,13 +31,6 @@ class DerivedArrays(ABC):
     version: int = -1
     """Row log position up to which the arrays are right."""
     _layout: int = -1
-
-    def __init_subclass__(cls) -> None:
-        """Let the methods that had other names up to 0.1 work, with a warning."""
-        for old, new in _FORMER_METHODS.items():
-            if old in vars(cls) and new not in vars(cls):
-                warnings.warn(f"{cls.__name__}.{old} is now {new}", DeprecationWarning, stacklevel=3)
-                setattr(cls, new, vars(cls)[old])
 
     def sync(self) -> None:
         """Catch up with the table."""

@@ -12,7 +12,6 @@ from attrs import define, field
 from typing_extensions import override
 
 from .._brief import brief_of
-from .._renamed import RenamedAttribute
 from ..api import Node
 from . import policy
 from .columns import DerivedColumn, DictionaryColumn
@@ -154,13 +153,6 @@ class NodeTable(TableStore):
     _derived_arrays: DerivedArrayCache[NodeTable] = field(init=False)
     _all: Rows | None = None
     _groups: PodGroups | None = None
-
-    amounts_at = RenamedAttribute("row_state")
-    exchange_log = RenamedAttribute("replaced_log")
-    following = RenamedAttribute("derived_arrays")
-    following_if_busy = RenamedAttribute("derived_arrays_if_busy")
-    latest = RenamedAttribute("last_assume")
-    quantities = RenamedAttribute("state_columns")
 
     def __attrs_post_init__(self) -> None:
         TableStore.__attrs_post_init__(self)

@@ -14,7 +14,6 @@ import numpy as np
 from attrs import define, field
 
 from .._brief import brief_repr
-from .._renamed import RenamedAttribute
 from ..api import Affinity, Pod
 from . import policy
 from .columns import ABSENT, DictionaryColumn
@@ -95,8 +94,6 @@ class PodGroup:
     columns: list[tuple[CountColumn, int]] = field(factory=list)
     """Columns that count this group, with its weight there."""
     pods: int = 0
-
-    kind = RenamedAttribute("term_class")
 
 
 Weigh = Callable[[PodGroup], int]

@@ -16,7 +16,6 @@ import numpy as np
 from attrs import define, field
 
 from .._brief import brief_repr
-from .._renamed import RenamedAttribute
 from ..api import Affinity, Pod, PodAffinity, PodAntiAffinity
 from ..errors import InvariantError
 from . import policy
@@ -50,10 +49,6 @@ class PodGroups:
     _domains: OrderedDict[Hashable, Domains] = field(factory=OrderedDict)
     _vacant: list[tuple[Hashable, PodGroup]] = field(factory=list)
     """Groups whose last pod was removed in the trial under way."""
-
-    kinds_version = RenamedAttribute("term_classes_version")
-    kinds_since = RenamedAttribute("term_classes_since")
-    kinds = RenamedAttribute("term_classes")
 
     @classmethod
     def of(cls, table: CountableTable) -> PodGroups:

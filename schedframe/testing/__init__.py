@@ -8,7 +8,6 @@ available in every pytest with schedframe installed.
 
 from __future__ import annotations
 
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -55,9 +54,6 @@ _HOME = {
 if not TYPE_CHECKING:
     # Loaded when first used: every pytest imports this package for its fixtures, and few need all of it.
     def __getattr__(name: str) -> Any:
-        if name == "StandInHandle":
-            warnings.warn("StandInHandle is called StubHandle now", DeprecationWarning, stacklevel=2)
-            name = "StubHandle"
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import define, field, frozen
@@ -42,19 +41,14 @@ def event_sequences(
     *,
     new: NewObjects | None = None,
     max_size: int = 4,
-    **former: Any,
 ) -> tuple[Change, ...]:
     """Up to *max_size* changes of a cluster of these objects, each beginning where the last one ended.
 
     Nodes come, go and change; pods start, end, are relabelled or scaled down; a waiting pod gets a toleration
     or another label, or loses its gates; other objects are replaced, created and deleted, as *new* has them.
     What an API server refuses does not happen: a running pod keeps its ports, for example.
-
-    The former keywords ``new_nodes``, ``new_pods`` and ``new_objects`` are the fields of *new*.
     """
-    if former:
-        new = _of_former_keywords(former)
-    elif new is None:
+    if new is None:
         new = NewObjects()
     now = _Now(
         draw,
@@ -68,17 +62,6 @@ def event_sequences(
     )
     kinds = [draw(st.sampled_from(_KINDS)) for _ in range(draw(st.sampled_from(range(max_size + 1))))]
     return tuple(change for kind in kinds if (change := kind(now)) is not None and change.old != change.new)
-
-
-def _of_former_keywords(former: Mapping[str, Any]) -> NewObjects:
-    given = {name.removeprefix("new_"): value for name, value in former.items()}
-    new = NewObjects(**given)
-    warnings.warn(
-        f"event_sequences({', '.join(former)}): pass new=NewObjects({', '.join(given)})",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return new
 
 
 @define(eq=False)

@@ -24,12 +24,6 @@ from .violation import Check, Violation
 from .world import World
 from .worlds import Worlds, without_the_rest
 
-_FORMER_NAMES = {
-    "row_local_is_true": "depends_on_row_is_true",
-    "node_only_is_true": "depends_on_node_object_is_true",
-    "amounts_only_is_true": "depends_on_row_resources_is_true",
-}
-
 
 @brief_repr
 @frozen
@@ -151,7 +145,7 @@ class _Inspection:
     def wanted(self) -> Iterator[Check]:
         """Yield the checks that concern the plugin."""
         known = {check.name for check in CHECKS}
-        leave_out = {_present_name(name): reason for name, reason in self.options.leave_out.items()}
+        leave_out = self.options.leave_out
         if unknown := sorted(set(leave_out) - known):
             raise ValueError(f"there are no checks {unknown}; the checks are {', '.join(sorted(known))}")
         checks = CHECKS if self._look() else CHECKS[:1]
@@ -200,12 +194,3 @@ class _Inspection:
         except (PluginError, ConfigError) as error:
             return Violation(str(error))
         return None
-
-
-def _present_name(check: str) -> str:
-    """Return the name of a check that was renamed."""
-    present = _FORMER_NAMES.get(check)
-    if present is None:
-        return check
-    warnings.warn(f"the check {check} is called {present} now", DeprecationWarning, stacklevel=5)
-    return present

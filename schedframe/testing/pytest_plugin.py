@@ -1,12 +1,10 @@
 """Fixtures for pytest: a cluster in memory, a scheduler on it, a clock that tests move, and a recorder.
 
-They are there in every project of the environment, so their names begin with ``schedframe_``. The names
-without that, such as ``cluster``, are the former ones.
+They are there in every project of the environment, so their names begin with ``schedframe_``.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -59,61 +57,10 @@ def schedframe_scheduler(
     schedframe_options: Mapping[str, Any],
 ) -> Iterator[Scheduler]:
     """A :class:`schedframe.Scheduler` on ``schedframe_cluster``, seeded, recorded, and in debug mode."""
-    yield from _scheduler(schedframe_cluster, schedframe_clock, schedframe_recorder, schedframe_options)
-
-
-def _scheduler(
-    cluster: InMemoryCluster, clock: VirtualClock, recorder: CallRecorder, options: Mapping[str, Any]
-) -> Iterator[Scheduler]:
     from .. import Scheduler
 
-    usual: dict[str, Any] = {"clock": clock, "seed": 0, "debug": True}
+    recorder = schedframe_recorder
+    usual: dict[str, Any] = {"clock": schedframe_clock, "seed": 0, "debug": True}
     usual |= {"observer": recorder, "on_fault": recorder.on_fault}
-    with Scheduler(cluster, **{**usual, **options}) as made:
+    with Scheduler(schedframe_cluster, **{**usual, **schedframe_options}) as made:
         yield made
-
-
-# ---- former names ----------------------------------------------------------------------------------------
-
-
-def _warn(former: str, name: str) -> None:
-    warnings.warn(f"the fixture {former} is called {name} now", DeprecationWarning, stacklevel=2)
-
-
-@pytest.fixture
-def virtual_clock(schedframe_clock: VirtualClock) -> VirtualClock:
-    """Former name of ``schedframe_clock``."""
-    _warn("virtual_clock", "schedframe_clock")
-    return schedframe_clock
-
-
-@pytest.fixture
-def cluster(schedframe_cluster: InMemoryCluster) -> InMemoryCluster:
-    """Former name of ``schedframe_cluster``."""
-    _warn("cluster", "schedframe_cluster")
-    return schedframe_cluster
-
-
-@pytest.fixture
-def recorder(schedframe_recorder: CallRecorder) -> CallRecorder:
-    """Former name of ``schedframe_recorder``."""
-    _warn("recorder", "schedframe_recorder")
-    return schedframe_recorder
-
-
-@pytest.fixture
-def scheduler_options(schedframe_options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Former name of ``schedframe_options``; overriding it still sets the options of ``scheduler``."""
-    return schedframe_options
-
-
-@pytest.fixture
-def scheduler(
-    schedframe_cluster: InMemoryCluster,
-    schedframe_clock: VirtualClock,
-    schedframe_recorder: CallRecorder,
-    scheduler_options: Mapping[str, Any],
-) -> Iterator[Scheduler]:
-    """Former name of ``schedframe_scheduler``."""
-    _warn("scheduler", "schedframe_scheduler")
-    yield from _scheduler(schedframe_cluster, schedframe_clock, schedframe_recorder, scheduler_options)

@@ -11,7 +11,6 @@ from typing_extensions import override
 
 from .._brief import brief_repr
 from .._checked import checked
-from .._renamed import RenamedAttribute, renamed_keywords
 from ..api import DEFAULT_SCHEDULER_NAME, KINDS, Node, Pod, to_manifest
 
 
@@ -38,7 +37,6 @@ class Change:
 
 
 @brief_repr
-@renamed_keywords(picks="choices")
 @checked
 @frozen
 class World:
@@ -54,9 +52,6 @@ class World:
     objects: tuple[Any, ...] = ()
     changes: tuple[Change, ...] = ()
     choices: tuple[int, ...] = field(default=(), repr=False)
-
-    picks = RenamedAttribute("choices")
-    pick = RenamedAttribute("choice")
 
     def choice(self, turn: int) -> int:
         """Return the choice at that turn, 0 if there is none."""

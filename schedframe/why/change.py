@@ -10,7 +10,6 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
-from .._renamed import RenamedAttribute, renamed_keywords
 from ..api import Pod
 from .edits import Edit, ObjectEdit
 
@@ -94,7 +93,6 @@ _ORDER: Final = {kind: i for i, kind in enumerate(ChangeKind)}
 
 
 @brief_repr
-@renamed_keywords(edits="steps")
 @frozen(eq=False)
 class Change:
     """A change that might help, with the objects as they are after it."""
@@ -113,8 +111,6 @@ class Change:
     deleted: tuple[Pod, ...] = field(default=(), repr=False)
     rank: tuple[Any, ...] = ()
     """Sort key among changes of one kind and size."""
-
-    edits = RenamedAttribute("steps")
 
     @property
     def size(self) -> float:

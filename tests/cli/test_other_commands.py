@@ -118,23 +118,6 @@ def test_bench_compares_two_runs(cli: Cli, write: Write) -> None:
     assert cli("bench", "compare", first, second).code == 2
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (["--list"], ["list"]),
-        (["--workload", "w.yaml", "--list", "--label", "short"], ["list", "w.yaml", "--label", "short"]),
-        (["--workload=w.yaml", "--list"], ["list", "w.yaml"]),
-        (["--workload", "w.yaml", "--json"], ["scheduler-perf", "w.yaml", "--json"]),
-        (["--compare", "a.json", "b.json"], ["compare", "a.json", "b.json"]),
-    ],
-)
-def test_deprecated_options_of_bench_are_translated_to_commands(
-    old: list[str], new: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert with_command(old) == new
-    assert capsys.readouterr().err.endswith(f": deprecated; use: schedframe bench {new[0]}\n")
-
-
 @pytest.mark.parametrize("words", [["run"], ["list", "--help"], ["--help"], ["unknown", "--list"]])
 def test_commands_of_bench_stay_as_they_are(words: list[str]) -> None:
     assert with_command(words) == words

@@ -266,12 +266,6 @@ def test_ignorable_extenders_come_last() -> None:
     assert [extender.ignorable for extender in effective.extenders] == [False, True]
 
 
-def test_the_option_of_the_time_when_extenders_were_refused_warns() -> None:
-    with pytest.warns(DeprecationWarning, match="keep_extenders"):
-        effective = load_config(EXTENDERS, keep_extenders=True)
-    assert effective == load_config(EXTENDERS)
-
-
 def test_ignored_resources_reach_every_profile() -> None:
     document = {
         "profiles": [{"schedulerName": "a"}, {"schedulerName": "b"}],

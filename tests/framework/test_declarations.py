@@ -1,4 +1,4 @@
-"""What plugins declare: Depends, the attributes that it replaces, and what is refused."""
+"""What plugins declare: Depends, and what is refused."""
 
 from __future__ import annotations
 
@@ -40,36 +40,8 @@ def test_the_default_is_the_whole_cluster() -> None:
 
 
 @pytest.mark.parametrize(
-    ("former", "what"),
-    [
-        ({"row_local": True}, Depends.ROW),
-        ({"row_local": True, "node_only": True}, Depends.NODE_OBJECT),
-        ({"row_local": True, "amounts_only": True}, Depends.ROW_RESOURCES),
-        ({"row_local": True, "amounts_only": False}, Depends.ROW),
-        ({"row_local": False}, Depends.CLUSTER),
-    ],
-)
-def test_former_attributes_warn_and_mean_what_they_meant(former: dict[str, bool], what: Depends) -> None:
-    cls = made(**former)
-    with pytest.warns(DeprecationWarning, match=rf"plugin Mine: .*depends_on = Depends\.{what.name}"):
-        check_plugin("Mine", cls)
-    assert depends_on(cls) is what
-
-
-@pytest.mark.parametrize(
     ("attributes", "text"),
     [
-        ({"node_only": True}, "node_only alone mean nothing; declare depends_on in"),
-        ({"amounts_only": True}, "amounts_only alone mean nothing"),
-        (
-            {"row_local": True, "node_only": True, "amounts_only": True},
-            "row_local and node_only and amounts_only",
-        ),
-        (
-            {"row_local": True, "depends_on": Depends.ROW},
-            "depends_on replaces row_local; declare depends_on alone",
-        ),
-        ({"row_local": "yes"}, "row_local is 'yes', and is replaced by depends_on"),
         ({"depends_on": "row"}, "depends_on is 'row'; declare a member of Depends"),
         ({"depends_on": True}, "depends_on is True; declare a member of Depends"),
         ({"reads": "Namespace"}, "reads is 'Namespace'; declare a tuple of kinds"),
@@ -80,8 +52,6 @@ def test_former_attributes_warn_and_mean_what_they_meant(former: dict[str, bool]
         ({"sorts_by_priority": 1}, "sorts_by_priority is 1; declare True or False"),
         ({"admits_for_good": ()}, "admits_for_good is (); declare True or False"),
         ({"sort_by_priority": True}, "did you mean sorts_by_priority?"),
-        ({"row_locall": True}, "row_locall = True declares nothing; did you mean row_local (now"),
-        ({"amount_only": True}, "did you mean amounts_only (now a member of Depends"),
         ({"depend_on": Depends.ROW}, "did you mean depends_on?"),
         ({"dependency": Depends.ROW}, "did you mean depends_on?"),
         ({"depends": "row"}, "did you mean depends_on?"),
@@ -102,7 +72,7 @@ def test_declarations_that_are_refused(attributes: dict[str, Any], text: str) ->
         {"kind": "GPU"},
         {"reader": 5},
         {"depends": ["other-plugin"]},
-        {"_row_locall": True},
+        {"_depend_on": Depends.ROW},
         {"resources": ("cpu",)},
         {"reads": ("Namespace",), "depends_on": Depends.ROW},
     ],
@@ -112,7 +82,7 @@ def test_attributes_of_a_plugins_own(attributes: dict[str, Any]) -> None:
 
 
 def test_a_misspelt_declaration_of_a_base_class() -> None:
-    assert "row_locals" in refusal(type("Derived", (made(row_locals=True),), {}))
+    assert "read_snapshot" in refusal(type("Derived", (made(read_snapshot=True),), {}))
 
 
 # ---- hooks that need another one ---------------------------------------------------------------------------

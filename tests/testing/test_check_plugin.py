@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from plugins_builtin.legacy.selector_spread import SelectorSpread
-from schedframe import ConfigError, NodeInfo, Pod, Registry, Status, hookimpl, testing
+from schedframe import ConfigError, NodeInfo, Pod, Registry, Status, hookimpl
 from schedframe.framework import Hookspecs
 from schedframe.testing import (
     CheckOptions,
@@ -244,15 +244,6 @@ def test_a_plugin_that_is_not_cached_is_reported_with_reason_and_price() -> None
     assert message.startswith("plugin Plain is not cached: it has no pod_signature and its answers depend")
     assert "filter is called for the best nodes at each pod until enough pass" in message
     assert "up to 10 times the time of the default profile" in message
-
-
-def test_former_names_of_checks_and_of_the_handle_warn() -> None:
-    reason = {"row_local_is_true": "known"}
-    with pytest.warns(DeprecationWarning, match="row_local_is_true is called depends_on_row_is_true now"):
-        checks = plugin_checks(acting.ClosesOnce, max_examples=2, leave_out=reason)
-    assert "depends_on_row_is_true" not in {check.name for check in checks}
-    with pytest.warns(DeprecationWarning, match="StandInHandle is called StubHandle now"):
-        assert testing.StandInHandle is testing.StubHandle
 
 
 def test_options_may_be_given_as_an_object() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from schedframe.testing import pytest_plugin
 
 TESTS = """
 import pytest
@@ -62,60 +65,6 @@ def test_time(schedframe_scheduler, schedframe_clock):
 """
 
 
-FORMER_NAMES = """
-import pytest
-from attrs import define
-
-from schedframe import hookimpl
-from schedframe.testing import node, pod
-
-
-@define(eq=False)
-class Fussy:
-    @hookimpl
-    def score(self, node_info):
-        raise RuntimeError("no idea")
-
-
-@pytest.fixture
-def scheduler_options():
-    return {"plugins": {"Fussy": Fussy}, "config": CONFIG}
-
-
-CONFIG = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Fussy"}]}}}],
-}
-
-
-def test_placed(cluster, scheduler, recorder):
-    cluster.create(node("n"))
-    cluster.create(pod("p"))
-    scheduler.run_until_idle()
-    assert recorder.placements == {"default/p": "n"}
-    assert recorder.calls_of("NodeResourcesFit", "filter_rows") or recorder.calls_of("NodeResourcesFit")
-    assert not recorder.faults
-
-
-def test_faults(cluster, scheduler, recorder):
-    for name in "ab":
-        cluster.create(node(name))
-    cluster.create(pod("p"))
-    scheduler.run_until_idle()
-    assert recorder.placements == {}
-    (status, of), *_ = recorder.faults
-    assert "no idea" in status.message
-    assert of.key == "default/p"
-
-
-def test_time(scheduler, virtual_clock):
-    before = scheduler.core.clock()
-    virtual_clock.advance(60)
-    assert scheduler.core.clock() == before + 60
-"""
-
-
 def run(*arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments], cwd=at, capture_output=True, text=True, check=False, timeout=120
@@ -128,12 +77,11 @@ def test_fixtures_are_there_without_a_conftest(tmp_path: Path) -> None:
     assert "3 passed" in done.stdout, done.stdout + done.stderr
 
 
-def test_former_names_of_fixtures_warn(tmp_path: Path) -> None:
-    (tmp_path / "test_mine.py").write_text(FORMER_NAMES)
-    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", at=tmp_path)
-    assert "3 passed" in done.stdout, done.stdout + done.stderr
-    assert "the fixture scheduler is called schedframe_scheduler now" in done.stdout
-    assert "the fixture virtual_clock is called schedframe_clock now" in done.stdout
+def test_names_of_fixtures_are_no_words_of_other_projects() -> None:
+    source = Path(pytest_plugin.__file__).read_text(encoding="utf-8")
+    functions = [each.name for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)]
+    assert len(functions) == 5
+    assert all(name.startswith("schedframe_") for name in functions)
 
 
 @pytest.mark.parametrize(

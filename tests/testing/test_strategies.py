@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -93,12 +92,9 @@ def test_changes_say_what_is_different() -> None:
 
 @few
 @given(st.data())
-def test_former_keywords_of_event_sequences_are_fields_of_new_objects(data: st.DataObject) -> None:
+def test_event_sequences_take_what_comes_as_new_objects(data: st.DataObject) -> None:
     comes = st.just(Node(ObjectMeta("comes", labels={"given": "here"})))
     nodes = [Node(ObjectMeta("n0"))]
-    with pytest.warns(DeprecationWarning, match=r"event_sequences\(new_nodes\): pass new=NewObjects\(nodes"):
-        changes = data.draw(strategies.event_sequences(nodes, new_nodes=comes))
+    changes = data.draw(strategies.event_sequences(nodes, new=strategies.NewObjects(nodes=comes)))
     added = [change.new for change in changes if change.old is None and isinstance(change.new, Node)]
     assert all(node.labels.get("given") == "here" for node in added)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'sizes'"):
-        data.draw(strategies.event_sequences(nodes, sizes=3))

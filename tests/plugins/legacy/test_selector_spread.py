@@ -183,9 +183,3 @@ def test_a_scheduler_takes_it_by_its_names_and_by_another(name: str, plugins: di
         scheduler.run_until_idle()
     found = sorted(pod.node_name for pod in cluster.list("Pod"))
     assert found == ["n1", "n1", "n2", "n2", "n3", "n3"]
-
-
-def test_the_former_module_has_it_with_a_warning() -> None:
-    with pytest.warns(DeprecationWarning, match=r"is now plugins_builtin\.legacy\.selector_spread"):
-        from plugins_builtin.selector_spread import SelectorSpread as Former
-    assert Former is SelectorSpread
