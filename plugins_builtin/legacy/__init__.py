@@ -1,8 +1,9 @@
-"""Plugins of Kubernetes v1.15 to v1.22 that ``kubescheduler.config.k8s.io/v1`` has no more.
+"""Former names of Kubernetes: what kube-scheduler had from v1.15 to v1.22, and v1 has no more.
 
-Each is an entry point under its name and enabled by no default. ``schedframe config migrate`` uses them where
-no plugin of today makes the same decision. The catalogue does not list them: ``load_config`` alone refuses
-their names, as kube-scheduler does; a scheduler, whose registry has them, accepts them.
+``config`` turns policies, algorithm providers and configurations of v1alpha1 to v1beta3 into ones of v1;
+``plugins`` has the plugins that these may need, as entry points; ``flags`` and ``run_flags`` are about flags.
+Only commands import this package, and the registry when a configuration names one of its plugins: without
+that, a configuration of v1 is read, and pods are scheduled by it, without this package.
 """
 
 from __future__ import annotations

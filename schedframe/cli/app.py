@@ -15,7 +15,6 @@ from . import exits
 from .bench_app import bench_app
 from .extender import extender
 from .flags_of_kube_scheduler import in_own_notation, inapplicable_flag, wants_version
-from .former_flags import former_flag
 from .forms import render
 from .grouped_help import GroupedCommand
 from .offline_options import AllowImports, ConfigFile, ExplainOptions, Gates, ScheduleOptions
@@ -38,7 +37,7 @@ app.add_typer(bench_app, name="bench")
 
 def dispatch(arguments: Sequence[str]) -> int:
     """Run one command line; its exit code."""
-    if (refused := former_flag(arguments) or inapplicable_flag(arguments)) is not None:
+    if (refused := inapplicable_flag(arguments)) is not None:
         complain(f"Error: {refused}")
         return exits.BAD_INPUT
     if wants_version(arguments):
@@ -52,7 +51,7 @@ def dispatch(arguments: Sequence[str]) -> int:
                 standalone_mode=False,
             )
     except _UsageError as error:
-        complain(*_usage_lines(error))
+        complain(*_usage_lines(error, arguments))
         return exits.BAD_INPUT
     except SystemExit as end:
         code = end.code if isinstance(end.code, int | None) else exits.BAD_INPUT
@@ -65,8 +64,12 @@ _UsageError: Final[type[Any]] = next(
 """The base of typer's errors, which comes with typer or from click, by the version of typer."""
 
 
-def _usage_lines(error: Any) -> list[str]:
-    """Return what typer would write. Line breaks in arguments are visible."""
+def _usage_lines(error: Any, arguments: Sequence[str]) -> list[str]:
+    """Return what typer would write, or what became of a former flag. Line breaks are visible."""
+    from plugins_builtin.legacy.flags import former_flag
+
+    if (refused := former_flag(arguments)) is not None:
+        return [f"Error: {refused}"]
     stream, message = io.StringIO(), error.format_message()
     error.show(stream)
     return stream.getvalue().rstrip("\n").replace(message, visible(message)).split("\n")

@@ -1,37 +1,23 @@
-"""Options of kube-scheduler up to v1.22 that ``schedframe run`` takes, and the configuration they mean."""
+"""Options of kube-scheduler up to v1.22 that ``schedframe run`` takes.
+
+:mod:`plugins_builtin.legacy.run_flags` has the configuration that they mean.
+"""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from attrs import field, frozen
+from attrs import frozen
 
-from ..api import NamespacedObject, ObjectMeta
-from ..config.legacy import POLICY_ENTRY, PROVIDERS, Migration, migrate, provider
-from ..config.legacy.names import POD_AFFINITY
-from ..errors import InputError
 from .flag_values import boolean
 
-logger = logging.getLogger("schedframe.run")
+if TYPE_CHECKING:
+    from plugins_builtin.legacy.run_flags import FormerFlags
 
 FORMER: Final = "Options that became configuration"
 """Heading of these options in the help."""
-
-
-@frozen
-class ConfigMap(NamespacedObject):
-    """The part of a ConfigMap that holds a policy."""
-
-    KIND: ClassVar[str] = "ConfigMap"
-    API_VERSION: ClassVar[str] = "v1"
-    __hash__ = NamespacedObject.__hash__
-
-    metadata: ObjectMeta = field(factory=ObjectMeta)
-    data: Mapping[str, str] = field(factory=dict)
 
 
 @frozen(kw_only=True)
@@ -40,16 +26,16 @@ class FormerOptions:
 
     algorithm_provider: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"{' or '.join(PROVIDERS)}.", rich_help_panel=FORMER),
+        typer.Option(
+            metavar="NAME", help="DefaultProvider or ClusterAutoscalerProvider.", rich_help_panel=FORMER
+        ),
     ] = None
     policy_config_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A policy.", rich_help_panel=FORMER)
     ] = None
     policy_configmap: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help=f"ConfigMap with a policy as {POLICY_ENTRY}.", rich_help_panel=FORMER
-        ),
+        typer.Option(metavar="NAME", help="ConfigMap with a policy as policy.cfg.", rich_help_panel=FORMER),
     ] = None
     policy_configmap_namespace: Annotated[
         str, typer.Option(metavar="NAMESPACE", help="Of that ConfigMap.", rich_help_panel=FORMER)
@@ -68,7 +54,7 @@ class FormerOptions:
             metavar="N",
             min=0,
             max=100,
-            help=f"hardPodAffinityWeight of {POD_AFFINITY}.",
+            help="hardPodAffinityWeight of InterPodAffinity.",
             rich_help_panel=FORMER,
         ),
     ] = None
@@ -84,51 +70,16 @@ class FormerOptions:
         }
         return [name for name, value in values.items() if value is not None]
 
+    def flags(self) -> FormerFlags:
+        """Return the values; :class:`InputError` for those that are wrong."""
+        from plugins_builtin.legacy.run_flags import FormerFlags
 
-def former_configuration(
-    options: FormerOptions, read_config_map: Callable[[str, str], ConfigMap | None]
-) -> dict[str, Any]:
-    """Return the configuration that *options* mean, as JSON data; each note that matters is logged.
-
-    *read_config_map*: namespace and name → the ConfigMap, ``None`` if there is none. Raises ConfigError,
-    InputError.
-    """
-    migration = _migration(options, read_config_map)
-    for name in options.named:
-        logger.warning("%s: write a configuration with schedframe config migrate, and use --config", name)
-    for note in migration.not_kept:
-        logger.warning("%s", note)
-    weight = options.hard_pod_affinity_symmetric_weight
-    return migration.config if weight is None else _with_weight(migration.config, weight)
-
-
-def _migration(options: FormerOptions, read_config_map: Callable[[str, str], ConfigMap | None]) -> Migration:
-    file, name = options.policy_config_file, options.policy_configmap
-    by_file = boolean("--use-legacy-policy-config", options.use_legacy_policy_config)
-    if options.algorithm_provider is not None and (file is not None or name is not None):
-        raise InputError("--algorithm-provider", "a policy is given, too", "leave out one of them")
-    if name is not None and not by_file:
-        config_map = read_config_map(options.policy_configmap_namespace, name)
-        where = f"{options.policy_configmap_namespace}/{name}"
-        if config_map is None:
-            raise InputError("--policy-configmap", f"there is no ConfigMap {where}")
-        return migrate({"kind": "ConfigMap", "apiVersion": "v1", "data": dict(config_map.data)})
-    if file is not None:
-        return migrate(file)
-    if by_file:
-        raise InputError("--use-legacy-policy-config", "there is no file", "give --policy-config-file")
-    chosen = PROVIDERS[0] if options.algorithm_provider is None else options.algorithm_provider
-    if chosen not in PROVIDERS:
-        raise InputError("--algorithm-provider", f"{chosen} is neither {' nor '.join(PROVIDERS)}")
-    return provider(chosen)
-
-
-def _with_weight(config: dict[str, Any], weight: int) -> dict[str, Any]:
-    """Return *config* with that weight in each profile that does not set it: a policy takes precedence."""
-    profiles = []
-    for profile in config["profiles"]:
-        args = list(profile.get("pluginConfig", ()))
-        if all(each["name"] != POD_AFFINITY for each in args):
-            args.append({"name": POD_AFFINITY, "args": {"hardPodAffinityWeight": weight}})
-        profiles.append({**profile, "pluginConfig": args})
-    return {**config, "profiles": profiles}
+        return FormerFlags(
+            algorithm_provider=self.algorithm_provider,
+            policy_config_file=self.policy_config_file,
+            policy_configmap=self.policy_configmap,
+            policy_configmap_namespace=self.policy_configmap_namespace,
+            policy_of_file=boolean("--use-legacy-policy-config", self.use_legacy_policy_config),
+            hard_pod_affinity_symmetric_weight=self.hard_pod_affinity_symmetric_weight,
+            named=self.named,
+        )

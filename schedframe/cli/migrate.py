@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from plugins_builtin.legacy.config import PROVIDERS, Migration, migrate, provider
+
 from .._visible import visible_lines
 from ..config import ConfigBuildError, load_config
-from ..config.legacy import PROVIDERS, Migration, migrate, provider
 from ..errors import InputError
 from ..framework import Registry
 from .sources import STDIN, standard_input

@@ -5,21 +5,23 @@ from __future__ import annotations
 import logging
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import evolve
 
+from ..api import NamespacedObject
 from ..cluster.kubernetes import KubernetesCluster
 from ..cluster.kubernetes.fence import Fence
 from ..config import EffectiveConfig, KubeSchedulerConfiguration, load_config
 from ..errors import InputError
 from ..framework import Registry
 from .exits import reading
-from .former_options import ConfigMap, former_configuration
 from .run_flags import feature_gates, with_flags
 from .run_options import RunOptions
 
 logger = logging.getLogger("schedframe.run")
+
+C = TypeVar("C", bound=NamespacedObject)
 
 
 def configured(options: RunOptions, registry: Registry) -> EffectiveConfig:
@@ -38,7 +40,9 @@ def _source(options: RunOptions) -> Path | dict[str, Any] | None:
     if options.named and options.config is not None:
         raise InputError(options.named[0], "--config is given, too", "leave out one of them")
     if options.named:
-        return former_configuration(options, partial(_config_map, options))
+        from plugins_builtin.legacy.run_flags import ConfigMap, former_configuration
+
+        return former_configuration(options.flags(), partial(_config_map, options, ConfigMap))
     if options.config is not None:
         with reading(str(options.config)), options.config.open(encoding="utf-8") as stream:
             stream.read()
@@ -54,12 +58,12 @@ def _renamed(config: KubeSchedulerConfiguration, name: str) -> KubeSchedulerConf
     return evolve(config, profiles=(evolve(profiles[0], scheduler_name=name),))
 
 
-def _config_map(options: RunOptions, namespace: str, name: str) -> ConfigMap | None:
-    """Return a ConfigMap of the cluster; it is read before there is a configuration."""
+def _config_map(options: RunOptions, kind: type[C], namespace: str, name: str) -> C | None:
+    """Return a ConfigMap of the cluster, of the class *kind*, before there is a configuration."""
     with KubernetesCluster.from_kubeconfig(
-        options.kubeconfig, context=options.context, server=options.master, kinds=(ConfigMap,)
+        options.kubeconfig, context=options.context, server=options.master, kinds=(kind,)
     ) as cluster:
-        found: ConfigMap | None = cluster.get_latest(ConfigMap.KIND, f"{namespace}/{name}")
+        found: C | None = cluster.get_latest(kind.KIND, f"{namespace}/{name}")
         return found
 
 

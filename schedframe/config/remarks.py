@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from .catalogue import POINTS, WEIGHTED_POINTS, Catalogue
+from .catalogue import POINTS, WEIGHTED_POINTS, Catalogue, installed_catalogue
 from .decode import suggestion
 from .effective import EffectiveConfig, EffectiveProfile
-from .legacy.names import PLUGINS
 from .model import ALL, MULTI_POINT, Extender, KubeSchedulerConfiguration, KubeSchedulerProfile, Plugins
 
 Remark = tuple[str, str]
@@ -42,13 +41,14 @@ def remarks(
 
 def _of_plugins(path: str, plugins: Plugins, catalogue: Catalogue) -> Iterator[Remark]:
     by_default = {entry.name for entry in catalogue.defaults()}
+    former = installed_catalogue()
     in_multi_point = by_default | {plugin.name for plugin in plugins.multi_point.enabled}
     for point in (MULTI_POINT, *POINTS):
         where, at = f"{path}.plugins.{point}", plugins.at(point)
         for index, plugin in enumerate(at.enabled):
-            former = PLUGINS.get(plugin.name)
-            if former is not None:
-                text = f"kube-scheduler v1.36 refuses {plugin.name}, which it had until {former.removed}"
+            removed = former.removed(plugin.name)
+            if removed is not None:
+                text = f"kube-scheduler v1.36 refuses {plugin.name}; it has {removed.successor}"
                 yield f"{where}.enabled[{index}]", text
             if plugin.weight and point not in (*WEIGHTED_POINTS, MULTI_POINT):
                 yield f"{where}.enabled[{index}].weight", f"has no effect at {point}, where nothing is scored"

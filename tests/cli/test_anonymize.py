@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import plugins_builtin._volumes_in_tree as in_tree
 import schedframe
-from plugins_builtin.legacy import volume_limits
+from plugins_builtin.legacy.plugins import volume_limits
 from plugins_builtin.node_declared_features import REQUIRED_BY
 from schedframe import Simulation
 from schedframe.api import from_manifest

@@ -156,7 +156,7 @@ def test_names_that_no_project_has_are_errors_without_a_guess(cli: Cli, write: W
         (
             "profiles: [{plugins: {multiPoint: {enabled: [{name: EBSLimits}]}}}]",
             "3: profiles[0].plugins.multiPoint.enabled[0]",
-            "kube-scheduler v1.36 refuses EBSLimits, which it had until v1.31",
+            "kube-scheduler v1.36 refuses EBSLimits; it has NodeVolumeLimits",
         ),
         (
             "profiles: [{runAllFilters: true}]",

@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from schedframe.cli.former_flags import TAKEN_BY_RUN
-from schedframe.cli.former_options import ConfigMap, FormerOptions, former_configuration
-from schedframe.config.legacy import migrate, provider
+from plugins_builtin.legacy.config import migrate, provider
+from plugins_builtin.legacy.flags import TAKEN_BY_RUN
+from plugins_builtin.legacy.run_flags import ConfigMap, former_configuration
+from schedframe.cli.former_options import FormerOptions
 from schedframe.errors import InputError
 
-from ..config.legacy.manifests import node, pod, policy, thing
+from ..legacy.config.manifests import node, pod, policy, thing
 from .conftest import Cli
 
 POLICY = {"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "HostName"}]}
@@ -32,7 +33,7 @@ def configured(found: dict[str, Any] | None = None, **options: Any) -> dict[str,
         asked.append((namespace, name))
         return None if found is None else ConfigMap(data={"policy.cfg": json.dumps(found)})
 
-    config = former_configuration(FormerOptions(**options), read)
+    config = former_configuration(FormerOptions(**options).flags(), read)
     assert bool(asked) == (found is not None)
     return config
 
@@ -82,7 +83,7 @@ def test_the_weight_yields_to_that_of_a_policy(file: Path) -> None:
 )
 def test_what_cannot_be_is_an_input_error(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        former_configuration(FormerOptions(**options), lambda namespace, name: None)
+        former_configuration(FormerOptions(**options).flags(), lambda namespace, name: None)
 
 
 def test_the_log_names_the_successor_and_what_is_not_kept(caplog: pytest.LogCaptureFixture) -> None:

@@ -7,7 +7,7 @@ from textwrap import indent
 
 import pytest
 
-from schedframe.cli.former_flags import FORMER_FLAGS, TAKEN_BY_RUN
+from plugins_builtin.legacy.flags import FORMER_FLAGS, TAKEN_BY_RUN
 
 from .conftest import Cli
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from plugins_builtin.legacy.selector_spread import SelectorSpread
+from plugins_builtin.legacy.plugins.selector_spread import SelectorSpread
 from schedframe import ConfigError, NodeInfo, Pod, Registry, Status, hookimpl
 from schedframe.framework import Hookspecs
 from schedframe.testing import (
@@ -51,8 +51,11 @@ def failures_of(plugin: Any, **options: Any) -> tuple[Failure, ...]:
 
 
 def installed() -> list[str]:
-    origins = Registry.installed().origins()
-    return [origin.name for origin in origins if origin.target.startswith("plugins_builtin")]
+    return [
+        origin.name
+        for origin in Registry.installed().origins()
+        if origin.target.startswith("plugins_builtin")
+    ]
 
 
 @pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotExercised")  # volumes and devices come below

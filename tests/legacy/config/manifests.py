@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from plugins_builtin.legacy.config import migrate
 from schedframe import Simulation
-from schedframe.config.legacy import migrate
 
 HOSTNAME = "kubernetes.io/hostname"
 

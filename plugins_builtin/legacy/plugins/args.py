@@ -7,9 +7,7 @@ from typing import Any, Final
 
 from attrs import Attribute, field, frozen
 
-from schedframe import FieldError
-
-from ..args import (
+from plugins_builtin.args import (
     DEFAULT_RESOURCES,
     MAX_SHAPE_SCORE,
     ResourceSpec,
@@ -18,6 +16,7 @@ from ..args import (
     check_shape,
     or_default_resources,
 )
+from schedframe import FieldError
 
 
 def _no_conflict(other: str) -> Any:

@@ -10,7 +10,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plugins_builtin.legacy.selector_spread import SelectorSpread
+from plugins_builtin.legacy.plugins.selector_spread import SelectorSpread
 from schedframe import InMemoryCluster, Scheduler, VirtualClock, load_config
 from schedframe.api import NodeStatus, ObjectMeta, Pod, Quantity, Service, ServiceSpec
 from schedframe.errors import ConfigError

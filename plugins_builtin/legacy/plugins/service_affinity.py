@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, field
 
+from plugins_builtin._matching_pods import count_column, count_on
+from plugins_builtin._workload_selector import WorkloadSelectors, combined_selector
 from schedframe import (
     MAX_SCORE,
     Action,
@@ -29,8 +31,6 @@ from schedframe import (
 from schedframe.api import CompiledSelector
 from schedframe.state import PodGroup
 
-from .._matching_pods import count_column, count_on
-from .._workload_selector import WorkloadSelectors, combined_selector
 from .args import ServiceAffinityArgs
 
 ERR_REASON: Final = "node(s) didn't match service affinity"

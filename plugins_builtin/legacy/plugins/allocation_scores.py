@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from plugins_builtin.node_resources import strategies
+from plugins_builtin.node_resources.scored import Scored, scored_resources
 from schedframe import CycleState, Depends, NodeInfo, NodeTable, Pod, Rows, hookimpl
 from schedframe.api import scoring_requests
 
-from ..node_resources import strategies
-from ..node_resources.scored import Scored, scored_resources
 from .args import (
     AllocationArgs,
     NodeResourcesLeastAllocatedArgs,

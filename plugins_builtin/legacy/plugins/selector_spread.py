@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from plugins_builtin._matching_pods import count_column, count_on
+from plugins_builtin._workload_selector import WorkloadSelectors
 from schedframe import (
     MAX_SCORE,
     SKIP,
@@ -27,9 +29,6 @@ from schedframe import (
 )
 from schedframe.api import CompiledSelector
 from schedframe.state import DictionaryColumn, zone_of
-
-from .._matching_pods import count_column, count_on
-from .._workload_selector import WorkloadSelectors
 
 ZONE_WEIGHTING: Final = 2.0 / 3.0
 """Share of the zone in the score of a node with a zone; the node itself has the rest."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from plugins_builtin.legacy.config.names import PLUGINS, PREDICATES, PRIORITIES, Successor
+from plugins_builtin.legacy.flags import FORMER_FLAGS
 from schedframe import Registry
-from schedframe.cli.former_flags import FORMER_FLAGS
-from schedframe.config.legacy.names import PLUGINS, PREDICATES, PRIORITIES, Successor
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/legacy-names.md").read_text(encoding="utf-8")
 LINES = PAGE.splitlines()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from plugins_builtin.legacy.args import ServiceAffinityArgs
-from plugins_builtin.legacy.service_affinity import ERR_REASON, ServiceAffinity
+from plugins_builtin.legacy.plugins.args import ServiceAffinityArgs
+from plugins_builtin.legacy.plugins.service_affinity import ERR_REASON, ServiceAffinity
 from schedframe import CycleState, Status
 from schedframe.api import ObjectMeta, Service, ServiceSpec
 from schedframe.state import ObjectStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..codec import json_names
-from ..model import Extender, ExtenderManagedResource, ExtenderTLSConfig
+from schedframe.config.codec import json_names
+from schedframe.config.model import Extender, ExtenderManagedResource, ExtenderTLSConfig
 
 VERSION: Final = "apiVersion"
 """A field of the examples of early versions, which never had an effect."""

@@ -9,16 +9,16 @@ import pytest
 from attrs import evolve
 from hypothesis import strategies as st
 
-from plugins_builtin.legacy.allocation_scores import NodeResourcesMostAllocated
-from plugins_builtin.legacy.node_label import ERR_REASON, NodeLabel
-from plugins_builtin.legacy.node_prefer_avoid_pods import ANNOTATION, NodePreferAvoidPods
-from plugins_builtin.legacy.node_resource_limits import NodeResourceLimits
+from plugins_builtin.legacy.plugins.allocation_scores import NodeResourcesMostAllocated
+from plugins_builtin.legacy.plugins.node_label import ERR_REASON, NodeLabel
+from plugins_builtin.legacy.plugins.node_prefer_avoid_pods import ANNOTATION, NodePreferAvoidPods
+from plugins_builtin.legacy.plugins.node_resource_limits import NodeResourceLimits
 from schedframe import ConfigError, Node, Pod, load_config
 from schedframe.api import OwnerReference, ResourceRequirements, parse_quantity
 from schedframe.testing import check_plugin, strategies
+from tests.plugins.spreading import make_pod
 from tests.profiles import scaled
 
-from ..spreading import make_pod
 from .cluster import best, config, message, node, pod
 
 EXAMPLES = scaled(6)

@@ -14,6 +14,9 @@ from typing import ClassVar, Final, TypeAlias
 
 from attrs import define, field
 
+from plugins_builtin._rejections import LOOKING_UP, rejection
+from plugins_builtin._volumes import claim_name, ownership_problem, volumes_of
+from plugins_builtin._volumes_in_tree import MIGRATED_PLUGINS, migrated_plugins
 from schedframe import (
     Action,
     ClusterEvent,
@@ -33,10 +36,6 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.api import PersistentVolumeSpec, Volume
-
-from .._rejections import LOOKING_UP, rejection
-from .._volumes import claim_name, ownership_problem, volumes_of
-from .._volumes_in_tree import MIGRATED_PLUGINS, migrated_plugins
 
 ERR_REASON: Final = "node(s) exceed max volume count"
 MAX_VOLUMES_VARIABLE: Final = "KUBE_MAX_PD_VOLS"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from plugins_builtin.legacy.config import migrate
+from plugins_builtin.legacy.config.names import MANDATORY, PREDICATES
 from schedframe import Simulation
-from schedframe.config.legacy import migrate
-from schedframe.config.legacy.names import MANDATORY, PREDICATES
 
 from .manifests import HOSTNAME, best, node, node_with, pod, policy, service, thing
 

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from ..errors import ConfigDecodeError, FieldError
-from ..model import GROUP_VERSION, KIND
-from ..source import read
+from schedframe.config.errors import ConfigDecodeError, FieldError
+from schedframe.config.model import GROUP_VERSION, KIND
+from schedframe.config.source import read
+
 from .component import PROVIDERS, VERSIONS, ComponentMigration, provider
 from .migration import Migration, Note
 from .policy import PolicyMigration

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from ..errors import ConfigDecodeError, FieldError
+from schedframe.config.errors import ConfigDecodeError, FieldError
 
 Shape: TypeAlias = Callable[[str, Any, list[FieldError]], None]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from plugins_builtin.legacy.config import Migration, migrate
 from schedframe import Registry
 from schedframe.config import ConfigDecodeError, load_config
-from schedframe.config.legacy import Migration, migrate
 
 HEAD = '"kind": "Policy", "apiVersion": "v1"'
 PORTS = '{"name" : "PodFitsHostPorts"}'

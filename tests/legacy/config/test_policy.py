@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from plugins_builtin.legacy.config import migrate
+from plugins_builtin.legacy.config.names import DEFAULT_PREDICATES, LATER_PLUGINS, PREDICATES
 from schedframe import InMemoryCluster, Registry, Scheduler, VirtualClock, from_manifest
 from schedframe.config import ConfigDecodeError, load_config
-from schedframe.config.legacy import migrate
-from schedframe.config.legacy.names import DEFAULT_PREDICATES, LATER_PLUGINS, PREDICATES
 
 from .manifests import best, node, pod, policy, thing
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from plugins_builtin.legacy.config import migrate
+from plugins_builtin.legacy.config.names import DEFAULT_PRIORITIES, PRIORITIES
 from schedframe import Simulation
-from schedframe.config.legacy import migrate
-from schedframe.config.legacy.names import DEFAULT_PRIORITIES, PRIORITIES
 
 from .manifests import HOSTNAME, best, node, node_with, pod, policy, service
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from ..errors import ConfigDecodeError, FieldError
+from schedframe.config.errors import ConfigDecodeError, FieldError
+
 from .extenders import VERSION, extender
 from .migration import Migration, Note, document, note_of
 from .names import (

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from ..errors import ConfigDecodeError, FieldError
-from ..model import ALL, ATTRIBUTES
-from ..source import read
+from schedframe.config.errors import ConfigDecodeError, FieldError
+from schedframe.config.model import ALL, ATTRIBUTES
+from schedframe.config.source import read
+
 from .extenders import extender
 from .migration import Migration, Note, document, note_of
 from .names import (

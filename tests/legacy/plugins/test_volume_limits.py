@@ -8,7 +8,12 @@ import pytest
 from attrs import evolve
 from hypothesis import strategies as st
 
-from plugins_builtin.legacy.volume_limits import ERR_REASON, MAX_VOLUMES_VARIABLE, EBSLimits, GCEPDLimits
+from plugins_builtin.legacy.plugins.volume_limits import (
+    ERR_REASON,
+    MAX_VOLUMES_VARIABLE,
+    EBSLimits,
+    GCEPDLimits,
+)
 from schedframe import CycleState, Node, Status, from_manifest
 from schedframe.api import Quantity
 from schedframe.testing import check_plugin

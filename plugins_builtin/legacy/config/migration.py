@@ -7,7 +7,8 @@ from typing import Any
 
 from attrs import frozen
 
-from ..model import GROUP_VERSION, KIND
+from schedframe.config.model import GROUP_VERSION, KIND
+
 from .names import PLUGINS, Successor
 
 

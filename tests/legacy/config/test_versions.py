@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from plugins_builtin.legacy.config import migrate, provider
+from plugins_builtin.legacy.config.names import PLUGINS, STRATEGY_TYPES
 from schedframe import Simulation
 from schedframe.config import ConfigDecodeError, load_config
-from schedframe.config.legacy import migrate, provider
-from schedframe.config.legacy.names import PLUGINS, STRATEGY_TYPES
 
 from .manifests import best, component, node, pod, policy
 
