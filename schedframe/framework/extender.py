@@ -79,9 +79,11 @@ class OfferedNodes:
     def names(self) -> list[str]:
         """Node names. Not to be changed; O(nodes) at first use."""
         if self._names is None:
-            self._names = (
-                [node.name for node in self._nodes or ()] if self.rows is None else self.rows.names()
-            )
+            # Nodes that were read before an extender was asked keep their names when one of them goes.
+            if self.rows is None or self._nodes is not None:
+                self._names = [node.name for node in self._nodes or ()]
+            else:
+                self._names = self.rows.names()
         return self._names
 
     @property
