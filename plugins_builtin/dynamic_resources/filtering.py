@@ -291,8 +291,7 @@ class ClaimFilter:
     def _deadline(self) -> Callable[[], bool]:
         if not self._filter_timeout:
             return _never
-        clock, end = self._handle.clock, self._handle.clock() + self._filter_timeout
-        return lambda: clock() > end
+        return self._handle.deadline(self._filter_timeout)
 
 
 def _classes_of(request: DeviceRequest) -> list[tuple[str, str]]:

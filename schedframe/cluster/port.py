@@ -174,8 +174,8 @@ class RemoteCluster(ClusterPort, Protocol):
     Kinds that are not asked for in ``watch`` are not followed.
     """
 
-    on_limit_change: Callable[[], None] | None = None
-    """To be called when ``binding_limit`` has grown, in any thread; the scheduler sets it."""
+    on_limit_change: Callable[[int], None] | None = None
+    """To be called with ``binding_limit`` when it has changed, in any thread; the scheduler sets it."""
 
     on_view_change: Callable[[ViewChange], None] | None = None
     """To be called in the thread of the watch events, behind those that it follows; the scheduler sets it.

@@ -22,7 +22,6 @@ from ..framework.passing import register_passed
 from ..queue import EVERYTHING, GroupQueue, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, GroupCache, NodeTable, ObjectStore
 from ..state.read_only_table import ReadOnlyInfoTable
-from .binding.bind import view_changed
 from .binding.bind_task import BindingTask
 from .binding.ended import callback_of_bound
 from .binding.timed_task import timing_with
@@ -32,6 +31,7 @@ from .equivalence.cache import EquivalenceCache
 from .equivalence.fast_search import FastSearch
 from .handle import SchedulerHandle
 from .handlers import EventHandlers
+from .messages import BindLimit, GroupPlaced, InterruptedQueueing
 from .metering.meter import Meter
 from .metering.plugin_calls import EveryCall
 from .observer import DecisionObserver, contained, record
@@ -131,9 +131,11 @@ def groups_and_handlers(
     """Return the cycles of pod groups, ``None`` if their feature gate is off, and the handlers of events."""
     if not core.feature_gates.enabled(GROUPS):
         return None, EventHandlers(core)
+    from .pod_groups.apply import publish_expected_nodes
     from .pod_groups.cycle import GroupCycle
     from .pod_groups.handlers import GroupEventHandlers
 
+    core.inbox.handlers[GroupPlaced] = partial(publish_expected_nodes, core)
     recording = None if recorder is None else partial(record, recorder, core)
     return GroupCycle(core, recording), GroupEventHandlers(core)
 
@@ -203,12 +205,12 @@ def _limit_binds(core: Core) -> None:
         return
     from .runtime.asyncio_executor import AsyncioExecutor
 
-    cluster.on_view_change = core.inbox.poster(partial(view_changed, core))
+    cluster.on_view_change = core.inbox.put
     core.delayed_nominations.delay = cluster.nomination_delay
     core.on_loop = isinstance(executor, AsyncioExecutor) and executor.loop is cluster.loop
     if not executor.inline:
-        core.binding_limit = lambda: cluster.binding_limit
-        cluster.on_limit_change = core.inbox.wake
+        core.binding_limit = cluster.binding_limit
+        cluster.on_limit_change = lambda limit: core.inbox.put(BindLimit(limit))
 
 
 def search_for(
@@ -337,24 +339,18 @@ def queue_options(
     document, plan = config.config, framework.plan
     sorter = next(name for name, _ in framework.profile.plugins["queueSort"] if name in plan.plugins)
 
-    def try_again(pod: Pod) -> None:
-        known = core.pending.get(pod.key)
-        if known is not None and known.uid == pod.uid:
-            core.queue.activate([known])
-            core.queue.update(known, known)
-
     def on_fault(plugin: str, error: BaseException, pod: Pod) -> None:
         core.report_returned(from_exception(plugin, "queueing", error, pod), pod, "queueing")
         if not isinstance(error, plugin_faults()):
-            core.inbox.put(try_again, pod)  # an interruption says nothing about the pod
+            core.inbox.put(InterruptedQueueing(pod))  # an interruption says nothing about the pod
 
     return QueueOptions(
         sort_key=plan.queue_sort_key,
         less=plan.queue_sort_less,
         sorter=sorter,
         profiles={name: _queue_profile(each, extenders) for name, each in frameworks.items()},
-        clock=core.clock,
-        # The machine's clock moves on between attempts; a pass over the queue takes less than a second.
+        clock=lambda: core.now,
+        # The machine's clock moves on between turns; a pass over the queue takes less than a second.
         tolerance=1.0 if isinstance(core.clock, SystemClock) else 0.0,
         initial_backoff=float(document.pod_initial_backoff_seconds or 0),
         max_backoff=float(document.pod_max_backoff_seconds or 0),

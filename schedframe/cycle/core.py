@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from random import Random
+from threading import get_ident
 
 from attrs import define, field
 
@@ -24,12 +25,13 @@ from .binding.delayed_nominations import DelayedNominations
 from .binding.paused import PausedBindings
 from .cluster_view import ClusterView
 from .events import EventRecorder
+from .messages import Message, WorkEnded, WorkKind
 from .metering.gaps import MeasuredCycles
 from .metering.meter import Meter
 from .metering.plugin_calls import EveryCall
 from .outcomes import SchedulerObserver
 from .runtime.clock import Clock
-from .runtime.executors import Executor
+from .runtime.executors import Done, Executor, Work
 from .runtime.inbox import Inbox
 from .runtime.timers import Timers
 from .search.search import Search
@@ -46,13 +48,18 @@ class Core:
 
     cluster: ClusterPort
     clock: Clock
+    """Moves on within a turn, so it is not for decisions; see ``now``."""
     rng: Random
-    inbox: Inbox
+    inbox: Inbox[Message]
     executor: Executor
     cache: Cache
     objects: ObjectStore
     search: Search
     waiting: WaitingRoom[Attempt]
+    now: float = field(init=False)
+    """Seconds of the clock, read once when the present turn began, or the last one."""
+    turn_thread: int = 0
+    """Identity of the thread that is within a turn; 0 between two turns."""
     queue: PriorityQueue = field(init=False)
     """Made after the frameworks, whose plugins it calls."""
     frameworks: dict[str, Framework] = field(factory=dict)
@@ -65,6 +72,10 @@ class Core:
     view: ClusterView = field(init=False)
     """Whether decisions wait because the view of the cluster is stale."""
     timers: Timers = field(factory=Timers)
+    submitted: int = 0
+    """Number of pieces of work that were submitted."""
+    under_way: dict[int, Done] = field(factory=dict)
+    """What continues after work off the core, by its number."""
     written: dict[str, tuple[WrittenStatus, ...]] = field(factory=dict)
     """By uid, in the order of the writes, see :mod:`.binding.pod_status`; only of pods in ``pending``."""
     expected: set[str] = field(factory=set)
@@ -72,8 +83,8 @@ class Core:
     delayed_nominations: DelayedNominations = field(factory=DelayedNominations)
     on_loop: bool = False
     """Whether the executor runs coroutines on the loop of the cluster, where its writes need no thread."""
-    binding_limit: Callable[[], int] | None = None
-    """Returns how many attempts may be bound at a time; ``None``: any number."""
+    binding_limit: int | None = None
+    """Attempts that may be bound at a time; ``None``: any number."""
     owner: int = 0
     """Identity of the thread that runs the core."""
     published: Snapshot | None = None
@@ -107,10 +118,11 @@ class Core:
     writes: PodWriteQueue = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.now = self.clock()
         self.cycles = MeasuredCycles() if self.meter is None else self.meter.cycles
         self.writes = PodWriteQueue(self)
-        self.view = ClusterView(self.clock)
-        self.events = EventRecorder(self.cluster, self.clock)
+        self.view = ClusterView(self.time)
+        self.events = EventRecorder(self.cluster, self.time)
         if isinstance(self.cache, GroupCache):
             self.members, self.cache.pending = self.cache.members, self.pending
 
@@ -118,6 +130,34 @@ class Core:
     def times_attempts(self) -> bool:
         """Whether attempts are observed, counted or traced."""
         return bool(self.observers) or self.meter is not None or self.tracing is not None
+
+    def begin_turn(self) -> None:
+        """Read the clock, then handle the messages that came. Time stands still until :meth:`end_turn`."""
+        self.turn_thread = get_ident()
+        self.now = self.clock()
+        self.inbox.drain()
+
+    def end_turn(self) -> None:
+        """Let time pass."""
+        self.turn_thread = 0
+
+    def time(self) -> float:
+        """Return the seconds of the turn within one, in the thread of the core; elsewhere, of the clock."""
+        return self.now if self.turn_thread == get_ident() else self.clock()
+
+    def submit(self, kind: WorkKind, work: Work, done: Done) -> None:
+        """Run *work* by the executor, then *done* with its result in the core, by a message."""
+        self.submitted += 1
+        number, put = self.submitted, self.inbox.put
+        self.under_way[number] = done
+        self.executor.submit(work, lambda result: put(WorkEnded(number, kind, result)))
+
+    def work_ended(self, message: WorkEnded) -> None:
+        """Continue after work off the core."""
+        done = self.under_way.get(message.number)
+        if done is not None:  # else the message was put back by an interruption that came after this
+            done(message.result)
+            self.under_way.pop(message.number, None)
 
     def report_extender(self, status: Status, pod: Pod) -> None:
         """Report an error of an extender that does not end the attempt."""

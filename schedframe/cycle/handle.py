@@ -21,6 +21,7 @@ from ..state import GroupMembers, NodeTable, ObjectStore, Snapshot
 from .binding.abort import stop_binding
 from .binding.attempt import Attempt
 from .binding.pod_status import withdraw_nomination
+from .messages import Activation, WorkKind
 
 if TYPE_CHECKING:
     from .core import Core
@@ -108,8 +109,14 @@ class SchedulerHandle:
         return core.published
 
     def clock(self) -> float:
-        """Return seconds of the injected clock."""
-        return self._core.clock()
+        """Return the seconds of the turn in the core, of the injected clock elsewhere."""
+        return self._core.time()
+
+    def deadline(self, seconds: float) -> Callable[[], bool]:
+        """Return a function that tells whether *seconds* have passed."""
+        clock = self._core.clock
+        end = clock() + seconds
+        return lambda: clock() > end
 
     def off_core(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
         """Run *work* off the core, then ``done(result)`` in it."""
@@ -117,12 +124,12 @@ class SchedulerHandle:
         if core.executor.inline:
             core.executor.submit(work, done)
         else:
-            core.executor.submit(work, lambda result: core.inbox.put(done, result))
+            core.submit(WorkKind.PLUGIN, work, done)
 
     def call_later(self, seconds: float, action: Callable[[], object]) -> None:
         """Call *action* in the core after *seconds*. Core only. Raises InputError for inf and NaN."""
         number("seconds", seconds, "give a finite number")
-        self._core.timers.add(self._core.clock() + max(0.0, seconds), action)
+        self._core.timers.add(self._core.time() + max(0.0, seconds), action)
 
     def stop_binding(self, pod: Pod, reason: str) -> bool:
         """Let a pod that is being bound give up its room, unless bind has begun."""
@@ -134,7 +141,7 @@ class SchedulerHandle:
 
     def activate(self, pods: Iterable[Pod]) -> None:
         """Ask that these pending pods be tried again at once. Any thread."""
-        self._core.inbox.put(self._core.queue.activate, list(pods))
+        self._core.inbox.put(Activation(tuple(pods)))
 
     def record_event(self, obj: ClusterObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Tell people what happened to *obj*."""

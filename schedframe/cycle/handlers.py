@@ -73,7 +73,9 @@ class EventHandlers:
         return tuple(kind for kind in self._by_kind if kind in read or kind in self.ALWAYS)
 
     def profiles_changed(self, before: Set[str]) -> None:
-        """Forget the pods of profiles that are gone, take in those of new ones. O(pods) if there are any.
+        """Forget the pods of profiles that are gone, and let the inbox bring those of new ones.
+
+        O(pods) if there are any.
 
         An attempt under way for a forgotten pod goes on; if it fails, the pod is not queued again.
         """
@@ -86,9 +88,10 @@ class EventHandlers:
                 core.queue.delete(pod)
         added = after - before
         if added:
-            for pod in core.cluster.list("Pod"):
-                if not pod.spec.node_name and pod.spec.scheduler_name in added and self._is_relevant(pod):
-                    self._pod_pending(None, pod)
+            # Before the events that wait in the inbox, of which some may be later than the list.
+            for pod in reversed(core.cluster.list("Pod")):
+                if not pod.spec.node_name and pod.spec.scheduler_name in added:
+                    core.inbox.put_first(WatchEvent("ADDED", "Pod", None, pod))
 
     def on_event(self, event: WatchEvent) -> None:
         """Handle one event of the watch."""

@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
 from ..errors import SchedframeError
+from .messages import Question
 from .scheduler import Scheduler
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ def on_core(scheduler: Scheduler, look: Callable[[], T], seconds: float = CORE_S
     """
     outcome: Future[T] = Future()
 
-    def answer(_: None) -> None:
+    def answer() -> None:
         if not outcome.set_running_or_notify_cancel():
             return
         try:
@@ -37,7 +38,7 @@ def on_core(scheduler: Scheduler, look: Callable[[], T], seconds: float = CORE_S
         except Exception as error:  # noqa: BLE001 - it belongs to the caller, not to the scheduler
             outcome.set_exception(error)
 
-    scheduler.core.inbox.put(answer, None)
+    scheduler.core.inbox.put(Question(answer))
     try:
         return outcome.result(seconds)
     except TimeoutError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import define, field
 
 from ..framework import Observer, PointObserver, Status
+from .messages import Fault
 
 if TYPE_CHECKING:
     from ..framework import Framework
@@ -46,9 +47,6 @@ def contained_wake_up(core: Core, wake_up: Callable[[], None] | None) -> Callabl
         return None
     has_failed = False
 
-    def report(error: Exception) -> None:
-        core.report(Status.from_error(error), None, "wake_up")
-
     def contained() -> None:
         nonlocal has_failed
         try:
@@ -56,7 +54,7 @@ def contained_wake_up(core: Core, wake_up: Callable[[], None] | None) -> Callabl
         except Exception as error:  # noqa: BLE001 - as above, in any thread
             if not has_failed:
                 has_failed = True
-                core.inbox.note(report, error)
+                core.inbox.note(Fault(Status.from_error(error), None, "wake_up"))
 
     return contained
 
@@ -86,10 +84,7 @@ class _ContainedObserver:
         # Not each one: there may be hundreds of calls for a pod.
         if not self._has_failed:
             self._has_failed = True
-            self.core.inbox.put(self._report, error)
-
-    def _report(self, error: Exception) -> None:
-        self.core.report(Status.from_error(error), None, "observer")
+            self.core.inbox.put(Fault(Status.from_error(error), None, "observer"))
 
 
 class _ContainedPointObserver(_ContainedObserver):

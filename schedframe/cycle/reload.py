@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, wait
+from collections.abc import Callable, Iterator
+from concurrent.futures import wait
 from contextlib import contextmanager
 
 from attrs import define, field, frozen
@@ -33,6 +33,7 @@ from .build import (
 )
 from .core import Core, logger
 from .findings import log_findings
+from .messages import Reload
 from .options import SchedulerOptions
 from .rejections import KnownRejections, known_rejections
 from .runtime.interrupts import Hold
@@ -112,7 +113,9 @@ class Reloader:
     options: SchedulerOptions
     watching: Watching
     socket_wait: SocketWait
-    requests: deque[tuple[EffectiveConfig, Future[None]]] = field(factory=deque, init=False)
+    take_in: Callable[[], None]
+    """Handles the messages of the inbox, then :meth:`exchange`."""
+    requests: deque[Reload] = field(factory=deque, init=False)
     """Configurations to go on with at the next cycle."""
     rejections: KnownRejections | None = field(init=False)
     """What lets pods wait together."""
@@ -141,35 +144,33 @@ class Reloader:
 
         *driving* is held by a thread as long as it drives the scheduler; ``None`` if none does so by ``run``.
         """
-        done = self.request(config)
+        request = Reload(config)
+        self.core.inbox.put(request)
         if self.core.owner in (0, threading.get_ident()):
-            self.exchange()
-        while not done.done():
+            self.take_in()
+        while not request.done.done():
             if driving is not None and driving.acquire(blocking=False):
-                self.exchange()  # the thread that drove it has ended
+                self.take_in()  # the thread that drove it has ended
                 driving.release()
-            wait([done], LOOK_AFTER)
-        done.result()
-
-    def request(self, config: EffectiveConfig) -> Future[None]:
-        """Ask for *config* from the next cycle on. Any thread; the future gets the error if it fails."""
-        done: Future[None] = Future()
-        self.requests.append((config, done))
-        self.core.inbox.wake()
-        return done
+            wait([request.done], LOOK_AFTER)
+        request.done.result()
 
     def exchange(self) -> None:
-        """Go on with the configurations that were asked for, one after another. Between two cycles only."""
+        """Go on with the configurations that were asked for, one after another, and take in what they bring.
+
+        Between two cycles only.
+        """
         while self.requests:
-            config, done = self.requests.popleft()
+            request = self.requests.popleft()
             try:
-                new = compiled(self.core, config, self.registry, self.options)
+                new = compiled(self.core, request.config, self.registry, self.options)
                 with Hold():
                     self.use(new)
             except Exception as error:  # noqa: BLE001 - raised in the thread that asked for it
-                done.set_exception(error)
+                request.done.set_exception(error)
             else:
-                done.set_result(None)
+                request.done.set_result(None)
+            self.core.inbox.drain()
 
     def use(self, new: Compiled) -> None:
         """Go on with *new*. O(pods · log pods + nodes)."""
@@ -229,7 +230,7 @@ class Reloader:
         self._former = [each for each in self._former if each in used]
         close_frameworks(core, ended, [*core.frameworks.values(), *self._former])
         if self._former:
-            core.timers.add(core.clock() + CLOSE_AFTER, self._close_former)
+            core.timers.add(core.now + CLOSE_AFTER, self._close_former)
 
     def close(self) -> None:
         """Close all former plugins, and let the specs of pods hold on to no plugin."""

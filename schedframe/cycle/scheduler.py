@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Self, Unpack
 
 from .._brief import brief_of
-from .._plugin_faults import plugin_faults
 from .._validators import has
 from .._validators import options as checked_options
 from ..api import group_of
@@ -16,16 +15,16 @@ from ..cluster import ClusterPort
 from ..config import ConfigSource, EffectiveConfig
 from ..errors import InputError
 from ..framework import Framework
-from ..framework.faults import from_exception
 from ..queue import QueuedPodInfo
 from .binding.assume import place
 from .binding.attempt import Attempt
-from .binding.bind import resume
 from .binding.failure import handle_failure, requeue_interrupted
 from .binding.permit import PermitDesk
 from .binding.pod_status import write_delayed_nominations
 from .build import build_core, close_frameworks, groups_and_handlers, load, registry_with
 from .core import Core
+from .dispatch import connect_inbox
+from .due import DueWork
 from .events import EventRecorder
 from .findings import log_findings
 from .metering.collect import collect
@@ -75,14 +74,16 @@ class Scheduler:
         if self.core.meter is not None and options.metrics is not None:
             options.metrics.attach(partial(collect, self.core, self.core.meter))
         self._timed = self.core.times_attempts
-        self._socket_wait = SocketWait(self.core.inbox, self.core.clock, self._do_due, self.next_deadline)
-        self._waiting = PermitDesk(self.core)
+        permits = PermitDesk(self.core)
         self.groups, self._handlers = groups_and_handlers(self.core, self.recorder)
         """The cycles of pod groups, ``None`` without the feature gate GenericWorkload; and what events do."""
+        self._due = DueWork(self.core, permits, self._handlers)
         self._watching = Watching(self.core, self._handlers)
+        self._socket_wait = SocketWait(self.core.inbox, self.core.clock, self._due)
         self._reloader = Reloader(
-            effective, self.core, self.registry, options, self._watching, self._socket_wait
+            effective, self.core, self.registry, options, self._watching, self._socket_wait, self._take_in
         )
+        connect_inbox(self.core, self._handlers, permits, self._reloader)
         self._driving = threading.RLock()
         """Held while ``run`` or ``run_until_idle`` is at work, so that ``close`` waits for it."""
         self._runs = False
@@ -108,8 +109,14 @@ class Scheduler:
         """Take in everything that has happened, a reload included; schedule nothing."""
         with self._driving, Hold():
             self.start()
-            self.core.inbox.drain()
+            self._take_in()
+
+    def _take_in(self) -> None:
+        try:
+            self.core.begin_turn()
             self._reloader.exchange()
+        finally:
+            self.core.end_turn()
 
     @held
     def step(self) -> float | None:
@@ -121,7 +128,7 @@ class Scheduler:
         worked = self.schedule_one() is not None
         if not worked:
             self.refresh_conditions(rarely=True)
-        return self.core.clock() if worked or self.core.inbox else self.next_deadline()
+        return self.core.now if worked or self.core.inbox else self.next_deadline()
 
     @held
     def schedule_one(self) -> Decision | None:
@@ -130,17 +137,24 @@ class Scheduler:
             self.start()
         core = self.core
         core.owner = threading.get_ident()
-        core.inbox.drain()
+        try:
+            return self._turn(core)
+        finally:
+            core.end_turn()
+
+    def _turn(self, core: Core) -> Decision | None:
+        """Take in what happened, do what is due, then decide the next pod, if one may be decided now."""
+        core.begin_turn()
         # Attempts that wait or are paused are among those that bind.
         waits = core.binding and (core.waiting or core.paused)
         if waits or core.timers.actions or core.cache.assume_ttl is not None:
-            self._do_due()
+            self._due.do()
         else:
             core.queue.flush()
         if self._reloader.requests:
             self._reloader.exchange()
         if core.view.holds or (
-            core.binding_limit is not None and self.binds_under_way() >= core.binding_limit()
+            core.binding_limit is not None and self.binds_under_way() >= core.binding_limit
         ):
             return None
         while (info := core.queue.pop()) is not None:
@@ -162,8 +176,6 @@ class Scheduler:
             except BaseException as error:
                 requeue_interrupted(core, framework, (info,), error)
                 raise
-        if core.meter is not None:
-            core.meter.measure_event()
         return None
 
     def run_until_idle(self) -> int:
@@ -320,29 +332,7 @@ class Scheduler:
 
     def next_deadline(self) -> float | None:
         """Return when something is due without any message: a backoff, a timeout, an expiry."""
-        core = self.core
-        first = core.queue.next_deadline() if core.queue.is_timed() else None
-        for part in (core.waiting, core.paused, core.cache, core.timers):
-            deadline = part.next_deadline()
-            if deadline is not None and (first is None or deadline < first):
-                first = deadline
-        return first
-
-    def _do_due(self) -> None:
-        core = self.core
-        deadline = self.next_deadline()
-        if deadline is None or deadline > (now := core.clock()):
-            return
-        core.queue.flush()
-        self._waiting.expire(now)
-        core.inbox.handle_all(partial(resume, core), list(core.paused.due(now)))
-        core.inbox.handle_all(self._handlers.expired, core.cache.expire(now))
-        for action in core.timers.due(now):
-            try:
-                action()
-            except plugin_faults() as error:  # a fault of the plugin that asked for the call
-                core.report(from_exception("", "call_later", error), None, "call_later")
-            core.inbox.drain()  # what it asked for happens before the next cycle, too
+        return self._due.next_deadline()
 
     def _wait(self, hold: Hold, deadline: float | None) -> None:
         self.core.inbox.wake_up = self._wake
@@ -368,7 +358,7 @@ class Scheduler:
         *rarely*: at most once a second. O(classes of pods that wait together) if anything changed.
         """
         if self.rejections is not None:
-            self.rejections.refresh_reports(self.core.clock(), rarely=rarely)
+            self.rejections.refresh_reports(self.core.now, rarely=rarely)
 
     # ---- looking -----------------------------------------------------------------------------------------
 
@@ -395,6 +385,10 @@ class Scheduler:
     @held
     def pending(self) -> PendingPods:
         """Return the pods that wait, with where, why and until when: a sequence that prints as a table."""
-        self.refresh_conditions()
-        self.core.inbox.drain()
-        return pending_pods(self.core)
+        try:
+            self.core.begin_turn()
+            self.refresh_conditions()
+            self.core.inbox.drain()
+            return pending_pods(self.core)
+        finally:
+            self.core.end_turn()

@@ -27,6 +27,7 @@ from ..api import group_of
 from ..framework.points import HOOK_ARGUMENTS
 from ..queue import QueuedPodInfo
 from .core import Core
+from .messages import Rest
 from .runtime.clock import SystemClock
 from .watchdog import innermost
 
@@ -132,8 +133,7 @@ class AttemptWatch:
     def _let_rest(self, infos: list[QueuedPodInfo], seconds: float) -> None:
         """Let pods rest from an attempt that takes *seconds* at most up to the next look."""
         until = int(self.core.clock() + REST * seconds)
-        for info in infos:
-            info.not_before = until
+        self.core.inbox.note(Rest(tuple([info.pod for info in infos]), until))
 
     def _end(self, attempt: _Attempt, now: float) -> None:
         if attempt.info is not None and attempt.samples:

@@ -6,10 +6,9 @@ from functools import partial
 
 from attrs import define, field
 
-from ..cluster import RemoteCluster, Subscription, WatchHandler
+from ..cluster import RemoteCluster, Subscription
 from .core import Core
 from .handlers import EventHandlers
-from .metering.sampled_events import SampledEvents
 from .runtime.interrupts import letting_through
 
 
@@ -19,7 +18,6 @@ class Watching:
 
     core: Core
     handlers: EventHandlers
-    _handler: WatchHandler | None = None
     begun: bool = field(default=False, init=False)
     """Whether anything is followed."""
     _kinds: frozenset[str] = frozenset()
@@ -28,24 +26,13 @@ class Watching:
     def follow(self) -> None:
         """Follow the kinds that are not followed yet; their objects arrive in the inbox."""
         more = tuple(kind for kind in self.handlers.kinds if kind not in self._kinds)
-        if self._handler is None:
-            self._handler = self._poster()
         if more:
-            watch = partial(self.core.cluster.watch, self._handler, more)
+            watch = partial(self.core.cluster.watch, self.core.inbox.put, more)
             # The first lists of a remote cluster may take minutes, and an interrupted watch closes itself.
             remote = isinstance(self.core.cluster, RemoteCluster)
             self._subscriptions.append(letting_through(watch) if remote else watch())
             self._kinds |= frozenset(more)
             self.begun = True
-
-    def _poster(self) -> WatchHandler:
-        inbox, handle, meter = self.core.inbox, self.handlers.on_event, self.core.meter
-        if meter is None:
-            return inbox.poster(handle)
-        sampled = meter.sampled_events = SampledEvents(handle, meter.timed(handle))
-        post, sampled.divert = inbox.diverting_poster(handle, sampled.handle)
-        sampled.begin()
-        return post
 
     def close(self) -> None:
         """Follow nothing any more. Safe to call twice."""

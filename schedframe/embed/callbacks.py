@@ -26,7 +26,7 @@ def call(core: Core, name: str, pod: Pod, callback: Callable[..., object], *argu
     except BaseException as error:
         if isinstance(error, NotStarted) and name == "on_place":
             raise
-        report(core, (fault_of(name, pod, error), pod))
+        core.report(fault_of(name, pod, error), pod, "embedding")
         if not isinstance(error, plugin_faults()):
             raise
 
@@ -35,11 +35,6 @@ def fault_of(callback: str, pod: Pod, error: BaseException) -> Status:
     """Return the fault that *error* of *callback* is, with the key of the task."""
     text = f"{callback} of task {pod.name}: {message_of(error)}"
     return Status(Code.ERROR, (text,), callback.partition("(")[0], error)
-
-
-def report(core: Core, fault: tuple[Status, Pod]) -> None:
-    """Report a fault of a callback."""
-    core.report(*fault, "embedding")
 
 
 def reasons_of(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable
-from functools import partial
 from typing import Any, Generic, Self, Unpack
 
 from .._brief import brief_of
@@ -14,10 +13,11 @@ from .._validators import collection, has
 from .._validators import options as checked_options
 from .._wording import described
 from ..cycle import Clock, Decision, Scheduler, SystemClock
+from ..cycle.messages import Activation, Fault
 from ..cycle.runtime.interrupts import Hold, held
 from ..errors import InputError
 from .amounts import Amounts
-from .callbacks import call, fault_of, reasons_of, report
+from .callbacks import call, fault_of, reasons_of
 from .embedded_cluster import EmbeddedCluster, Evicted, Placed, PlacementEvent
 from .ledger import Ledger, Placement
 from .options import EmbeddingKeywords, EmbeddingOptions
@@ -103,7 +103,7 @@ class Embedding(Generic[T, W]):
         )
         if len(self._ledger.workers) == 1:
             # Without a worker no plugin rejected the waiting tasks, so no hint would move them.
-            self.scheduler.core.inbox.put(_activate_all, self.scheduler)
+            self.scheduler.core.inbox.put(Activation(None))
 
     def update_worker(self, worker: W, limits: Limits | None = None) -> None:
         """Replace a worker that changed: capacity, labels, limits. Its tasks stay, even if room is short now.
@@ -182,8 +182,8 @@ class Embedding(Generic[T, W]):
         try:
             return checked_seconds(self._retry(failures), "")
         except Exception as error:  # noqa: BLE001  # any error of the caller's function is a fault
-            core, fault = self.scheduler.core, fault_of(f"retry({failures})", placement.pod, error)
-            core.inbox.put(partial(report, core), (fault, placement.pod))
+            fault = fault_of(f"retry({failures})", placement.pod, error)
+            self.scheduler.core.inbox.put(Fault(fault, placement.pod, "embedding"))
             return Backoff()(failures)
 
     # ---- looking -----------------------------------------------------------------------------------------
@@ -368,11 +368,6 @@ def _default_config(workers: tuple[W, ...], options: EmbeddingOptions[T, W]) -> 
         preemption=options.on_evict is not None,
         groups=options.groups,
     )
-
-
-def _activate_all(scheduler: Scheduler) -> None:
-    core = scheduler.core
-    core.queue.activate([*core.pending.values()])
 
 
 def _key_of(thing: Any) -> str:

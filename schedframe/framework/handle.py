@@ -174,7 +174,19 @@ class Handle(Protocol):
         ...
 
     def clock(self) -> float:
-        """Return seconds of the injected clock."""
+        """Return seconds of the injected clock.
+
+        In the core it stands still for as long as a pod is decided, and while what happened is taken in: two
+        calls within a hook of the scheduling cycle return the same.
+        """
+        ...
+
+    def deadline(self, seconds: float) -> Callable[[], bool]:
+        """Return a function that tells whether *seconds* have passed since this call.
+
+        For a search in a hook that has to end although ``clock`` stands still. Its answer depends on the
+        machine, unless the clock is virtual.
+        """
         ...
 
     def off_core(self, work: Callable[[], R], done: Callable[[R], None]) -> None:

@@ -92,6 +92,13 @@ class InFlight:
         self._deleted.discard(uid)
         return flight[0]
 
+    def rest(self, uid: str, until: int) -> bool:
+        """Let the pod rest up to that second once it is queued again; ``False`` if it is not in flight."""
+        flight = self.flights.get(uid)
+        if flight is not None:
+            flight[0].not_before = until
+        return flight is not None
+
     def is_deleted(self, uid: str) -> bool:
         """Return whether that pod is in flight and deleted."""
         return uid in self._deleted

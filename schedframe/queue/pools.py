@@ -7,6 +7,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
+from ..api import Pod
 from ..errors import InvariantError
 from .backoff import BackoffQueues
 from .cohort import Cohort, cohort_of, line_of
@@ -21,7 +22,7 @@ from .heap import Heap
 from .hints import HintPlan, HintTable, RequeueStrategy
 from .known_outcomes import PodClass
 from .nominator import NominatingMode, Nominator
-from .queued_pod import PendingPod, Pool, QueuedPodInfo
+from .queued_pod import PendingPod, Pool, QueuedPodInfo, identity
 from .unschedulable import Group, UnschedulablePods
 
 SCHEDULE_ATTEMPT_FAILURE: Final = "ScheduleAttemptFailure"
@@ -212,6 +213,20 @@ class Pools:
         if not self.backoff.rests(info, now):
             return self.enter_active(info, cause, now, admitted=admitted)
         return not admitted and self.requeue(info, RequeueStrategy.IMMEDIATELY, cause, now)
+
+    def rest(self, pod: Pod, until: int, now: float) -> None:
+        """Let *pod* rest up to that second of the clock, if it is queued. Its class does not. O(log n)."""
+        info = self.by_key.get(pod.key)
+        if info is None or info.uid != identity(pod):
+            return
+        if info.line is not None:
+            self.part_from_cohort(info)
+        waits, held = info.pool in WAITING, info.key in self.backoff.held
+        if not waits:
+            self.remove(info)  # it is filed by the end of its backoff as that was
+        info.not_before, info.backoff_expiry = until, None
+        if not waits:
+            self.requeue(info, RequeueStrategy.IMMEDIATELY, SCHEDULE_ATTEMPT_FAILURE, now, held=held)
 
     def enter_active(self, info: QueuedPodInfo, cause: str, now: float, *, admitted: bool = False) -> bool:
         """Move *info* to the active pool; *admitted*: it has passed the gates already. O(log n)."""

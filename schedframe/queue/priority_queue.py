@@ -58,8 +58,7 @@ class PriorityQueue(QueueView):
         self._hints = hint_table(options)
         self._pools = self._make_pools(options)
         self._take = self._pools.pop
-        now = self._clock()
-        entered = False
+        now, entered = self._clock(), False
         for info in infos:
             entered |= self._pools.enter_active(info.as_new(), _CONFIG_RELOAD, now)
         if entered:
@@ -118,8 +117,7 @@ class PriorityQueue(QueueView):
         if info is not None and info.uid != uid:
             self.delete(info.pod)
             info = None
-        now = self._clock()
-        entered = False
+        now, entered = self._clock(), False
         if info is None:
             entered = self._pools.enter_active(
                 QueuedPodInfo(new, now, self._next_place()), UNSCHEDULABLE_POD_UPDATE.label, now
@@ -217,10 +215,8 @@ class PriorityQueue(QueueView):
 
         A pod in flight is queued again if its attempt fails, whatever its rejectors register.
         """
-        entered = False
-        now = self._clock()
-        if self._unsettled:
-            self._settle()
+        now, entered = self._clock(), False
+        self._settle()
         for pod in collection("pods", pods, "give a list of pods"):
             uid = identity(pod)
             info = self._alone(pod.key)
@@ -230,6 +226,12 @@ class PriorityQueue(QueueView):
                 self._in_flight.record(FORCE_ACTIVATE, None, pod)
         if entered:
             self._ready()
+
+    def rest(self, pod: Pod, until: int) -> None:
+        """Let a pod whose attempt takes long rest up to that second of the clock. O(log n)."""
+        self._settle()
+        if not self._in_flight.rest(identity(pod), until):
+            self._pools.rest(pod, until, self._clock())
 
     # ---- events ------------------------------------------------------------------------------------------
 
@@ -309,10 +311,8 @@ class PriorityQueue(QueueView):
 
     def flush_backoff(self) -> None:
         """Move pods whose backoff is over to the active pool. O(log n) each."""
-        if self._unsettled:
-            self._settle()
-        now = self._clock()
-        entered = False
+        self._settle()
+        now, entered = self._clock(), False
         for info in self._pools.backoff.pop_completed(now):
             entered |= self._pools.enter_active(info, _BACKOFF_COMPLETE, now, admitted=True)
         if entered:
@@ -323,8 +323,7 @@ class PriorityQueue(QueueView):
 
         For pods in flight this is kept as a wildcard event.
         """
-        if self._unsettled:
-            self._settle()
+        self._settle()
         now = self._clock()
         overdue = self._pools.waiting.flush(now)
         if not self._pools.waiting.any_flushed:

@@ -10,6 +10,7 @@ from typing import Final
 from attrs import define, field
 
 from ..cycle import Scheduler
+from ..cycle.messages import Question
 from ..queue import Pool
 from .checks import Check
 
@@ -63,10 +64,10 @@ class SchedulerProbes:
             now = self.clock()
             if self._asked_at is None:
                 self._asked_at = now
-                self.scheduler.core.inbox.put(self._answer, None)
+                self.scheduler.core.inbox.put(Question(self._answer))
             return now - self._asked_at
 
-    def _answer(self, _: None) -> None:
+    def _answer(self) -> None:
         """Read the state of the queue, in the thread of the core."""
         queue = self.scheduler.core.queue
         active, cycle = queue.counts().get(Pool.ACTIVE, 0), queue.scheduling_cycle

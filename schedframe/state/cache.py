@@ -140,14 +140,12 @@ class Cache:
         """Return when the next assumption expires, ``None`` if none does."""
         return self._deadlines[0][0] if self._deadlines else None
 
-    def expire(self, now: float) -> list[Pod]:
-        """Take back the expired assumptions and return their pods; O(log n) each."""
-        expired = []
+    def expire(self, now: float) -> Iterator[Pod]:
+        """Take back the expired assumptions, one by one, and yield their pods; O(log n) each."""
         while self._deadlines and self._deadlines[0][0] <= now:
             state = self.states[self._deadlines[0][1]]
-            expired.append(state.pod)
             self._remove(state)
-        return expired
+            yield state.pod
 
     def _remove(self, state: PodState) -> None:
         self._cancel_deadline(state)

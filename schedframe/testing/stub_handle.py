@@ -148,6 +148,12 @@ class StubHandle:
         return Snapshot.take(self._table)
 
     @checked
+    def deadline(self, seconds: float) -> Callable[[], bool]:
+        """Return a function that tells whether the clock was advanced by more than *seconds*."""
+        end = self.clock() + seconds
+        return lambda: self.clock() > end
+
+    @checked
     def off_core(self, work: Callable[[], R], done: Callable[[R], None]) -> None:
         """Here there is nothing but the core."""
         done(work())

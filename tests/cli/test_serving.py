@@ -79,7 +79,7 @@ def test_it_is_ready_when_the_cluster_was_read() -> None:
             "cluster-view",
         ]
         scheduler = observed.scheduler
-        scheduler.core.inbox.put(scheduler.core.view.take, ViewChange({"Node": "503"}, True))
+        scheduler.core.inbox.put(ViewChange({"Node": "503"}, True))
         scheduler.sync()
         assert get(options, "/readyz") == (200, "ok")
         assert (

@@ -284,7 +284,7 @@ class Run:
         self.scheduler.sync()
         while self.executor.run_due():
             self.scheduler.sync()
-        self.scheduler._do_due()
+        self.scheduler._due.take_in()
         self.scheduler.sync()
 
     # ---- state -------------------------------------------------------------------------------------------

@@ -3,61 +3,112 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from schedframe.cycle.runtime.inbox import Inbox
 
 
+def inbox_of_texts(handle: Callable[[str], None]) -> Inbox[str]:
+    inbox: Inbox[str] = Inbox()
+    inbox.handlers[str] = handle
+    return inbox
+
+
 def test_messages_are_taken_in_order_with_those_that_come_meanwhile() -> None:
-    inbox = Inbox()
     seen: list[str] = []
 
-    def first(message: str) -> None:
+    def handle(message: str) -> None:
         seen.append(message)
-        inbox.put(seen.append, "third")
+        if message == "first":
+            inbox.put("third")
 
-    inbox.put(first, "first")
-    inbox.put(seen.append, "second")
+    inbox = inbox_of_texts(handle)
+    inbox.put("first")
+    inbox.put("second")
     assert len(inbox) == 2
     inbox.drain()
     assert seen == ["first", "second", "third"]
     assert not inbox
 
 
+def test_each_type_of_message_has_its_handler() -> None:
+    texts: list[str] = []
+    numbers: list[int] = []
+    inbox: Inbox[Any] = Inbox()
+    inbox.handlers |= {str: texts.append, int: numbers.append}
+    for message in ("a", 1, 2, "b"):
+        inbox.put(message)
+    inbox.drain()
+    assert (texts, numbers) == (["a", "b"], [1, 2])
+
+
 def test_a_message_that_fails_is_gone_and_the_others_stay() -> None:
-    inbox = Inbox()
-    seen: list[int] = []
+    seen: list[str] = []
 
-    def fail(message: object) -> None:
-        raise RuntimeError("no")
+    def handle(message: str) -> None:
+        if message == "bad":
+            raise RuntimeError("no")
+        seen.append(message)
 
-    inbox.put(fail, None)
-    inbox.put(seen.append, 2)
+    inbox = inbox_of_texts(handle)
+    inbox.put("bad")
+    inbox.put("good")
     with pytest.raises(RuntimeError, match="no"):
         inbox.drain()
     inbox.drain()
-    assert seen == [2]
+    assert seen == ["good"]
+
+
+def test_a_message_that_is_interrupted_is_handled_again() -> None:
+    seen: list[str] = []
+
+    def handle(message: str) -> None:
+        seen.append(message)
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+
+    inbox = inbox_of_texts(handle)
+    inbox.put("a")
+    inbox.put("b")
+    with pytest.raises(KeyboardInterrupt):
+        inbox.drain()
+    inbox.drain()
+    assert seen == ["a", "a", "b"]
+
+
+def test_an_interruption_is_raised_once_and_before_all_else() -> None:
+    seen: list[str] = []
+    inbox = inbox_of_texts(seen.append)
+    inbox.put("a")
+    inbox.interrupt(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        inbox.drain()
+    assert seen == []
+    inbox.drain()
+    assert seen == ["a"]
 
 
 def test_who_is_woken_finds_the_message() -> None:
-    inbox = Inbox()
+    inbox = inbox_of_texts(_ignore)
     found: list[int] = []
     inbox.wake_up = lambda: found.append(len(inbox))
-    inbox.put(_ignore, "a")
-    inbox.put(_ignore, "b")
+    inbox.put("a")
+    inbox.put("b")
     assert found == [1, 2]
 
 
 def test_taking_the_wake_up_away_while_others_put_is_safe() -> None:
-    inbox = Inbox()
+    inbox = inbox_of_texts(_ignore)
     stop = threading.Event()
     errors: list[Exception] = []
 
     def put() -> None:
         try:
             while not stop.is_set():
-                inbox.put(_ignore, None)
+                inbox.put("a")
         except Exception as error:  # noqa: BLE001 - shown by the assertion below
             errors.append(error)
 
@@ -76,19 +127,7 @@ def test_taking_the_wake_up_away_while_others_put_is_safe() -> None:
     assert not inbox
 
 
-def test_messages_of_a_poster_are_diverted_from_one_moment_to_another() -> None:
-    inbox, plain, other, found = Inbox(), list[int](), list[int](), list[int]()
-    post, divert = inbox.diverting_poster(plain.append, other.append)
-    inbox.wake_up = lambda: found.append(len(inbox))
-    for diverted in (None, True, True, False, True, False):
-        if diverted is not None:
-            divert(diverted)
-        post(len(found))
-    inbox.drain()
-    assert (plain, other, found) == ([0, 3, 5], [1, 2, 4], [1, 2, 3, 4, 5, 6])
-
-
-def _ignore(message: object) -> None:
+def _ignore(message: str) -> None:
     """A message without an effect."""
 
 

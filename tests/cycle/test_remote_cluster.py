@@ -14,6 +14,7 @@ from attrs import define, field
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.api import PodCondition
 from schedframe.cluster import OutcomeUnknown, RemoteCluster
+from schedframe.cycle.inspection import on_core
 from schedframe.cycle.runtime.asyncio_executor import AsyncioExecutor
 from schedframe.cycle.runtime.executors import InlineExecutor
 from schedframe.errors import ClusterError
@@ -29,7 +30,7 @@ class Remote(InMemoryCluster, RemoteCluster):
 
     loop: asyncio.AbstractEventLoop = field(factory=asyncio.new_event_loop, kw_only=True)  # type: ignore[assignment]
     binding_limit: int = field(default=3, kw_only=True)  # type: ignore[assignment]  # a test changes it
-    on_limit_change: Callable[[], None] | None = field(default=None, init=False)
+    on_limit_change: Callable[[int], None] | None = field(default=None, init=False)
     threads: list[str] = field(factory=list, init=False)
     bind_threads: list[str] = field(factory=list, init=False)
     most_at_a_time: int = field(default=0, init=False)
@@ -291,43 +292,36 @@ def test_another_loop_gets_no_awaitables_of_the_cluster(cluster: Remote) -> None
     assert "loop" not in cluster.threads
 
 
-class Limited(Remote):
-    """Tells when the scheduler has found the limit reached."""
-
-    def __init__(self) -> None:
-        self.was_refused = threading.Event()
-        super().__init__()
-
-    @property
-    def binding_limit(self) -> int:
-        if self.limit == 0:
-            self.was_refused.set()
-        return self.limit
-
-    @binding_limit.setter
-    def binding_limit(self, limit: int) -> None:
-        self.limit = limit
-
-
-def test_a_limit_that_grows_wakes_the_scheduler() -> None:
+def test_a_limit_that_grows_lets_the_scheduler_go_on() -> None:
     """Binds that hang leave no message behind, so the cluster must say that others may begin."""
-    with running(Limited()) as cluster, Scheduler(cluster) as scheduler:
+    with running(Remote(binding_limit=0)) as cluster, Scheduler(cluster) as scheduler:
         create(cluster, 2)
         all_placed = threading.Event()
         cluster.watch(lambda event: all_placed.set() if placed(cluster) == 2 else None, ["Pod"])
-        cluster.binding_limit = 0
         thread = threading.Thread(target=scheduler.run)
         thread.start()
         try:
-            assert cluster.was_refused.wait(30)
+            while on_core(scheduler, lambda: len(scheduler.core.pending)) < 2:
+                pass
             assert placed(cluster) == 0
             assert cluster.on_limit_change is not None
-            cluster.binding_limit = 3
-            cluster.on_limit_change()
+            cluster.on_limit_change(3)
             assert all_placed.wait(30)
         finally:
             scheduler.stop()
             thread.join()
+
+
+def test_a_limit_that_shrinks_holds_the_scheduler_up(cluster: Remote) -> None:
+    create(cluster, 2)
+    with Scheduler(cluster) as scheduler:
+        assert cluster.on_limit_change is not None
+        cluster.on_limit_change(0)
+        assert scheduler.run_until_idle() == 0
+        cluster.on_limit_change(1)
+        scheduler.run_until_idle()
+    assert placed(cluster) == 2
+    assert cluster.most_at_a_time == 1
 
 
 def test_the_end_writes_where_pods_were_going_to_be(cluster: Remote) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from schedframe import InMemoryCluster, Scheduler, Simulation, VirtualClock
+from schedframe.cycle.messages import Question
 from schedframe.cycle.runtime import interrupts
 from schedframe.cycle.runtime.interrupts import HELD, Hold, letting_through
 from tests.interrupting import WORLDS_FACTOR, interrupted_at
@@ -257,7 +258,7 @@ def test_inside_of_another_hold_nothing_ends() -> None:
 def test_waiting_is_interrupted_at_once() -> None:
     world = World()
     world.sync()
-    world.scheduler.core.inbox.put(lambda _: press(), None)
+    world.scheduler.core.inbox.put(Question(press))
     with pytest.raises(KeyboardInterrupt):
         world.scheduler.run()
 

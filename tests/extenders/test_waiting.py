@@ -9,6 +9,7 @@ import pytest
 from attrs import define, field
 
 from schedframe import Handle, InMemoryCluster, Pod, Scheduler, Status, ThreadExecutor, WatchEvent, hookimpl
+from schedframe.cycle.messages import Question
 from tests.cycle.build import PROFILE, make_node, make_pod
 
 from .server import FakeExtender
@@ -67,11 +68,11 @@ class World:
         """Run *action* in the core; wait for its end."""
         done = threading.Event()
 
-        def run(_: None) -> None:
+        def run() -> None:
             action()
             done.set()
 
-        self.scheduler.core.inbox.put(run, None)
+        self.scheduler.core.inbox.put(Question(run))
         assert done.wait(LONG)
 
     def node_of(self, name: str) -> str | None:
@@ -168,13 +169,13 @@ def test_a_fault_in_a_message_is_raised_where_messages_are_handled(world: World)
     world.ask()
     core = world.scheduler.core
 
-    def fail(_: None) -> None:
+    def fail() -> None:
         raise ZeroDivisionError
 
     hooked: list[type[BaseException]] = []
     before, threading.excepthook = threading.excepthook, lambda args: hooked.append(args.exc_type)
     try:
-        core.inbox.put(fail, None)
+        core.inbox.put(Question(fail))
         world.server.released.set()
         world._thread.join(LONG)
     finally:

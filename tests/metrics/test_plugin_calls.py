@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.cycle.latency import BATCH
+from schedframe.cycle.metering import meter as metering
 from schedframe.cycle.metering.catalogue import CALL_SECONDS
 from schedframe.cycle.metering.exchanges import switch
 from schedframe.cycle.metering.gaps import SAMPLED, TOGETHER, MeasuredCycles
@@ -225,19 +225,18 @@ def test_calls_are_exchanged_only_while_cycles_are_measured() -> None:
     assert all(plain()), "a plan that is in use no more is as it was"
 
 
-def test_the_first_event_after_each_switch_is_measured() -> None:
+def test_the_first_event_is_measured_and_then_one_after_each_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metering, "random_gap_of_events", lambda: 3)
     scheduler, _ = world([])
     meter, cluster = scheduler.core.meter, scheduler.core.cluster
     assert meter is not None
     assert isinstance(cluster, InMemoryCluster)
-    measured = []
-    for step in range(5):
-        for number in range(2):
-            cluster.create(pod(f"p{step}-{number}"))
-            scheduler.sync()
-        measured.append(sum(durations.distribution().count for durations in meter.events.values()))
-        scheduler.core.cycles.turn()
-    assert [after - before for before, after in pairwise(measured)] == [1] * 4
+    for number in range(8):
+        cluster.create(pod(f"p{number}"))
+        scheduler.sync()
+        events = len(cluster.list("Node")) + number + 1
+        measured = sum(durations.distribution().count for durations in meter.events.values())
+        assert measured == (events + 2) // 3
     scheduler.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import define
@@ -49,6 +49,9 @@ class DeviceHandle(StandInHandle):
 
     def clock(self) -> float:
         return 0.0
+
+    def deadline(self, seconds: float) -> Callable[[], bool]:
+        return lambda: False
 
 
 def node(name: str, **resources: str) -> Node:

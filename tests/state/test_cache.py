@@ -22,11 +22,11 @@ def test_an_assumption_expires_only_after_binding_finished(cache: Cache) -> None
     pod = make_pod("p", "n0", {"cpu": 5})
     cache.assume_pod(pod)
     assert cache.next_deadline() is None
-    assert cache.expire(1e9) == []
+    assert [*cache.expire(1e9)] == []
     cache.finish_binding(pod, 100.0)
     assert cache.next_deadline() == 130.0
-    assert cache.expire(129.9) == []
-    assert cache.expire(130.0) == [pod]
+    assert [*cache.expire(129.9)] == []
+    assert [*cache.expire(130.0)] == [pod]
     assert cache.table.requested("cpu")[0] == 0
     assert cache.next_deadline() is None
 

@@ -150,7 +150,7 @@ class CacheMachine(RuleBasedStateMachine):
         self.now += seconds
         due = [e for e in self.entries.values() if e.deadline is not None and e.deadline <= self.now]
         due.sort(key=lambda e: (e.deadline, e.pod.uid))
-        assert self.cache.expire(self.now) == [e.pod for e in due]
+        assert list(self.cache.expire(self.now)) == [e.pod for e in due]
         for entry in due:
             self._lose(entry)
 

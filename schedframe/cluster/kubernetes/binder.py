@@ -75,7 +75,7 @@ class Binder:
     view: View
     """What says when the view of the cluster is stale."""
     on_doubt: Callable[[], None] | None = None
-    """Called when ``in_doubt`` grows."""
+    """Called when ``in_doubt`` changes."""
     bound: int = field(default=0, init=False)
     """Number of binds that certainly took effect."""
     unknown_outcomes: int = field(default=0, init=False)
@@ -110,7 +110,13 @@ class Binder:
                 except ClusterError as error:
                     await self._failed(attempt, error)
         finally:
-            self.in_doubt -= attempt.is_unknown
+            if attempt.is_unknown:
+                self._doubt(-1)
+
+    def _doubt(self, more: int) -> None:
+        self.in_doubt += more
+        if self.on_doubt is not None:
+            self.on_doubt()
 
     async def _bind_once(self, attempt: _BindAttempt) -> None:
         """Return if the pod is bound; raise what went wrong."""
@@ -219,10 +225,8 @@ class Binder:
         if not is_without_effect(error) and not attempt.is_unknown:
             attempt.is_unknown = True
             self.unknown_outcomes += 1
-            self.in_doubt += 1
             logger.info("no answer to the bind of %s to %s: %s", pod.key, attempt.node_name, error)
-            if self.on_doubt is not None:
-                self.on_doubt()
+            self._doubt(1)
         if not attempt.is_unknown and loop_time() - attempt.began > GIVE_UP_SECONDS:
             raise BindRefused(f"{pod.key} was not bound: {error}") from None
         await self.lanes.pause(attempt.backoff.next(SETTLE_SECONDS if attempt.is_given_up else wait))

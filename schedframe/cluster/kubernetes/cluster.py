@@ -86,7 +86,7 @@ class KubernetesCluster(RemoteCluster):
     stale_view_seconds: float = field(default=STALE_VIEW_SECONDS, validator=_SECONDS)
     fence: Fence | None = None
     """Until when this replica may write, with leader election; ``None`` for ever."""
-    on_limit_change: Callable[[], None] | None = field(default=None, init=False)
+    on_limit_change: Callable[[int], None] | None = field(default=None, init=False)
     """See :class:`RemoteCluster`."""
     on_view_change: Callable[[ViewChange], None] | None = field(default=None, init=False)
     """See :class:`RemoteCluster`."""
@@ -110,14 +110,14 @@ class KubernetesCluster(RemoteCluster):
     def __attrs_post_init__(self) -> None:
         self.client = ApiClient(self.access, fence=self.fence)
         self.view = View(self.stale_view_seconds, self._view_changed)
-        self._lanes = Lanes(self.qps, self.burst, on_slow=self._limit_grew)
+        self._lanes = Lanes(self.qps, self.burst, on_slow=self._limit_changed)
         self.binder = Binder(
             client=self.client,
             lanes=self._lanes,
             lookup=self._lookup,
             follows=self.follows,
             view=self.view,
-            on_doubt=self._limit_grew,
+            on_doubt=self._limit_changed,
         )
         self.writer = Writer(client=self.client, lanes=self._lanes, lookup=self._lookup, find=self._find)
         self.recorder = EventRecorder(self.client, self._lanes)
@@ -359,9 +359,9 @@ class KubernetesCluster(RemoteCluster):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _limit_grew(self) -> None:
+    def _limit_changed(self) -> None:
         if self.on_limit_change is not None:
-            self.on_limit_change()
+            self.on_limit_change(self.binding_limit)
 
     def _view_changed(self, change: ViewChange) -> None:
         if self.on_view_change is not None:

@@ -87,7 +87,7 @@ class Lanes:
     burst: int
     width: int = REQUESTS_AT_A_TIME
     on_slow: Callable[[], None] | None = None
-    """Called when :meth:`slow` grows."""
+    """Called when :meth:`slow` changes."""
     _waiting: tuple[deque[asyncio.Future[Turn]], ...] = field(
         factory=lambda: tuple(deque[asyncio.Future[Turn]]() for _ in Priority), init=False
     )
@@ -132,8 +132,9 @@ class Lanes:
         """End the turn."""
         if turn in self._begun:
             del self._begun[turn]
-        else:
-            self._slow.discard(turn)
+        elif turn in self._slow:
+            self._slow.remove(turn)
+            self._slow_changed()
         self._ended_count += 1
         self._ended_at = loop_time()
         self._send_next()
@@ -185,9 +186,12 @@ class Lanes:
             self._probed_at = loop_time()
         del self._begun[turn]
         self._slow.add(turn)
+        self._slow_changed()
+        return True
+
+    def _slow_changed(self) -> None:
         if self.on_slow is not None:
             self.on_slow()
-        return True
 
     def _next_probe(self) -> float:
         """Return when another request may be tried although those under way are not answered."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...framework import Status
 from ..core import Core
+from ..messages import StoppedBinding
 from .attempt import Attempt
 from .bind import reject
 
@@ -19,7 +20,7 @@ def stop_binding(core: Core, uid: str, reason: str) -> bool:
     if not _abort(core, attempt, uid, Status.unschedulable(reason)):
         return False
     if core.paused.get(uid) is not None:
-        core.inbox.put(_end_paused, (core, attempt))
+        core.inbox.put(StoppedBinding(uid))
     return True
 
 
@@ -36,7 +37,7 @@ def leave_node(core: Core, node_name: str) -> None:
         if core.waiting.leave(uid) is not None:
             reject(core, attempt, status)
         elif _abort(core, attempt, uid, status):
-            _end_paused((core, attempt))
+            end_paused(core, uid)
 
 
 def _abort(core: Core, attempt: Attempt, uid: str, status: Status) -> bool:
@@ -47,11 +48,9 @@ def _abort(core: Core, attempt: Attempt, uid: str, status: Status) -> bool:
     return not (paused is not None and paused.verify) and attempt.abort(status)
 
 
-def _end_paused(message: tuple[Core, Attempt]) -> None:
-    core, attempt = message
-    assert attempt.assumed is not None
-    assert attempt.abort_status is not None
-    paused = core.paused.get(attempt.assumed.uid)
-    if paused is not None and paused.attempt is attempt:
-        core.paused.leave(attempt.assumed.uid)
-        reject(core, attempt, attempt.abort_status)
+def end_paused(core: Core, uid: str) -> None:
+    """End the attempt of that pod if it is paused and was stopped."""
+    paused = core.paused.get(uid)
+    if paused is not None and (status := paused.attempt.abort_status) is not None:
+        core.paused.leave(uid)
+        reject(core, paused.attempt, status)

@@ -14,9 +14,9 @@ from attrs import define, field, frozen
 from ..._brief import brief_repr
 from ...api import Pod, PodCondition
 from ...framework import Status
+from ..messages import WorkKind
 from ..metering.meter import Meter
-from ..runtime.executors import Executor
-from ..runtime.inbox import Inbox
+from ..runtime.executors import Done, Executor, Work
 
 PATCH = "pod_status_patch"
 """The kind of call that metrics name."""
@@ -34,9 +34,12 @@ class WriteContext(Protocol):
 
     executor: Executor
     on_loop: bool
-    inbox: Inbox
     written: dict[str, tuple[WrittenStatus, ...]]
     meter: Meter | None
+
+    def submit(self, kind: WorkKind, work: Work, done: Done) -> None:
+        """Run work off the core."""
+        ...
 
     def report(self, status: Status, pod: Pod | None, where: str) -> None:
         """Report a failure."""
@@ -57,8 +60,11 @@ class _Write:
 
 @define(eq=False)
 class _Writes:
-    """The writes about one pod, the first of them under way."""
+    """The writes about one pod, and the one that is under way."""
 
+    present: _Write
+    started: float = 0.0
+    """Seconds of ``perf_counter``; 0 without metrics."""
     later: deque[_Write] = field(factory=deque)
     failed: bool = False
 
@@ -103,8 +109,8 @@ class PodWriteQueue:
         if writes is not None:
             writes.later.append(write)
             return
-        self._by_uid[pod.uid] = _Writes()
-        self._start(write)
+        writes = self._by_uid[pod.uid] = _Writes(write)
+        self._start(writes)
 
     def is_writing(self, pod: Pod) -> bool:
         """Return whether something about *pod* is still to be written. O(1)."""
@@ -114,26 +120,27 @@ class PodWriteQueue:
         """Return the number of writes that are under way or wait for one."""
         return sum([1 + len(writes.later) for writes in list(self._by_uid.values())])
 
-    def _start(self, write: _Write) -> None:
-        put = self._context.inbox.put
-        started = 0.0 if self._context.meter is None else perf_counter()
+    def _start(self, writes: _Writes) -> None:
+        write = writes.present
+        if self._context.meter is not None:
+            writes.started = perf_counter()
         attempt = _attempted_on_loop if self._context.on_loop else _attempted
-        self._context.executor.submit(
+        self._context.submit(
+            WorkKind.WRITE,
             partial(attempt, write.action, write.then, write.plugin, write.harmless),
-            lambda error: put(self._finished, (error, write, started)),
+            partial(self._finished, writes),
         )
 
-    def _finished(self, outcome: tuple[Status | None, _Write, float]) -> None:
-        error, write, started = outcome
+    def _finished(self, writes: _Writes, failure: Status | None) -> None:
+        uid = writes.present.pod.uid
         if self._context.meter is not None:
-            self._context.meter.write_ended(PATCH, error is not None, perf_counter() - started)
-        uid = write.pod.uid
-        writes = self._by_uid[uid]
-        if error is not None:
+            self._context.meter.write_ended(PATCH, failure is not None, perf_counter() - writes.started)
+        if failure is not None:
             writes.failed = True
-            self._context.report(error, write.pod, write.what)
+            self._context.report(failure, writes.present.pod, writes.present.what)
         if writes.later:
-            self._start(writes.later.popleft())
+            writes.present = writes.later.popleft()
+            self._start(writes)
             return
         del self._by_uid[uid]
         if writes.failed:

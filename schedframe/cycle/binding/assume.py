@@ -42,7 +42,7 @@ def place(core: Core, attempt: Attempt, *, publish: bool = True) -> None:
             # In an idle cycle without permit no plugin was called that could ask for it.
             activate_requested(core, attempt.state)
         if waits:
-            core.waiting.park(assumed, attempt.node_name, attempt.state, attempt, core.clock(), dict(waits))
+            core.waiting.park(assumed, attempt.node_name, attempt.state, attempt, core.now, dict(waits))
             core.binding[assumed.uid] = attempt
             if publish:
                 publish_expected_node(core, attempt, next(iter(waits)))

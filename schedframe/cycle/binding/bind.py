@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -11,6 +13,7 @@ from ...framework import Code, Status
 from ...framework.extender import is_interested
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
 from ..core import Core
+from ..messages import WorkKind
 from ..runtime.executors import Work, completed
 from .activation import PODS_TO_ACTIVATE, activate_requested
 from .attempt import Attempt
@@ -99,8 +102,19 @@ def view_changed(core: Core, change: ViewChange) -> None:
             submit(core, attempt)
 
 
-def resume(core: Core, paused: PausedBinding) -> None:
-    """Go on with an attempt that waited for an event or a moment."""
+def resume(core: Core, paused: Iterable[PausedBinding]) -> None:
+    """Go on with attempts that waited for an event or a moment; with the rest later if one is interrupted."""
+    left = deque(paused)
+    try:
+        while left:
+            _resume(core, left.popleft())
+    except BaseException:
+        for each in left:
+            core.paused.resume_at(each, core.now)
+        raise
+
+
+def _resume(core: Core, paused: PausedBinding) -> None:
     if not paused.verify:
         submit(core, paused.attempt)
         return
@@ -108,11 +122,7 @@ def resume(core: Core, paused: PausedBinding) -> None:
 
 
 def _execute(core: Core, attempt: Attempt, work: Work) -> None:
-    core.executor.submit(work, lambda status: core.inbox.put(_finished, (core, attempt, status)))
-
-
-def _finished(message: tuple[Core, Attempt, Status | None]) -> None:
-    finish_binding(*message)
+    core.submit(WorkKind.BIND, work, partial(finish_binding, core, attempt))
 
 
 def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
@@ -127,7 +137,7 @@ def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
         # Deleted after the bind went through, and the event of the bind never came.
         core.cache.forget_pod(assumed)
     elif core.cache.assume_ttl is not None:
-        core.cache.finish_binding(assumed, core.clock())
+        core.cache.finish_binding(assumed, core.now)
     if attempt.framework.plan.post_bind:
         for problem in attempt.framework.run_post_bind(attempt.state, assumed, attempt.node_name):
             core.report_returned(problem, assumed, "post_bind")
@@ -141,12 +151,12 @@ def _is_bound(core: Core, attempt: Attempt, uid: str, status: Status) -> bool:
     """Return whether the pod is bound after all; if not, let the attempt wait or end."""
     if status.code is Code.WAIT and attempt.abort_status is not None:
         status = attempt.abort_status
-    if status is UNKNOWN_OUTCOME or status.code is Code.WAIT:
+    if status == UNKNOWN_OUTCOME or status.code is Code.WAIT:
         # A pod that is gone, or that an event shows on its node by now, does not wait for anything.
         if not attempt.deleted and core.cache.is_assumed(uid):
             _wait(core, attempt, uid, status)
             return False
-        if status is UNKNOWN_OUTCOME and not attempt.deleted:
+        if status == UNKNOWN_OUTCOME and not attempt.deleted:
             return True
     core.binding.pop(uid, None)
     reject(core, attempt, status)
@@ -155,10 +165,10 @@ def _is_bound(core: Core, attempt: Attempt, uid: str, status: Status) -> bool:
 
 def _wait(core: Core, attempt: Attempt, uid: str, status: Status) -> None:
     core.binding[uid] = attempt
-    if status is UNKNOWN_OUTCOME:
-        core.paused.verify_later(attempt, uid, core.clock())
+    if status == UNKNOWN_OUTCOME:
+        core.paused.verify_later(attempt, uid, core.now)
         return
-    deadline = core.clock() + max(0.0, status.timeout or 0.0)
+    deadline = core.now + max(0.0, status.timeout or 0.0)
     if not core.paused.pause(attempt, uid, deadline, status.events):
         submit(core, attempt)
 
@@ -203,4 +213,4 @@ def emit(
     if core.binding:
         concerned = core.paused.concerned(event, old if new is None else new)
         if concerned:
-            core.inbox.handle_all(partial(resume, core), concerned)
+            resume(core, concerned)

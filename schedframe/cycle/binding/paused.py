@@ -96,6 +96,10 @@ class PausedBindings:
             if paused is not None:  # else the one before has ended it
                 yield paused
 
+    def resume_at(self, paused: PausedBinding, moment: float) -> None:
+        """Let an attempt that was taken out wait again, for no event and until *moment*."""
+        self._add(PausedBinding(paused.attempt, paused.uid, moment, verify=paused.verify))
+
     def get(self, uid: str) -> PausedBinding | None:
         """Return the paused attempt of that pod."""
         return self._paused.get(uid)

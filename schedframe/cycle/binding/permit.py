@@ -7,6 +7,7 @@ from attrs import evolve
 from ...config import Duration
 from ...framework import Status, WaitingPod
 from ..core import Core
+from ..messages import Verdict
 from .attempt import Attempt
 from .bind import reject, start_binding
 
@@ -19,10 +20,11 @@ class PermitDesk:
         core.waiting.post = self._post
 
     def _post(self, uid: str, plugin: str, rejection: Status | None) -> None:
-        self._core.inbox.put(self._decide, (uid, plugin, rejection))
+        self._core.inbox.put(Verdict(uid, plugin, rejection))
 
-    def _decide(self, verdict: tuple[str, str, Status | None]) -> None:
-        uid, plugin, rejection = verdict
+    def decide(self, verdict: Verdict) -> None:
+        """Bind the pod if it was the last permission that it waits for; after a rejection, requeue it."""
+        uid, plugin, rejection = verdict.uid, verdict.plugin, verdict.rejection
         room = self._core.waiting
         if rejection is None:
             waiting = room.allow(uid, plugin)
@@ -56,12 +58,10 @@ class PermitDesk:
 
     def expire(self, now: float) -> None:
         """Reject the pods whose time to wait for a plugin is over."""
-        expired = list(self._core.waiting.expired(now))
-        if expired:
-            self._core.inbox.handle_all(self._time_out, expired)
+        for waiting, plugin, seconds in self._core.waiting.expired(now):
+            self._time_out(waiting, plugin, seconds)
 
-    def _time_out(self, expired: tuple[WaitingPod[Attempt], str, float]) -> None:
-        waiting, plugin, seconds = expired
+    def _time_out(self, waiting: WaitingPod[Attempt], plugin: str, seconds: float) -> None:
         waited = Duration.of(round(seconds, 3))
         reason = f"rejected due to timeout after waiting {waited} at plugin {plugin}"
         status = Status.unschedulable(reason).with_plugin(plugin)
@@ -71,7 +71,7 @@ class PermitDesk:
     def _ended(self, waiting: WaitingPod[Attempt], status: Status | None) -> None:
         core = self._core
         if core.meter is not None:
-            core.meter.permit_ended(status, core.clock() - waiting.since)
+            core.meter.permit_ended(status, core.now - waiting.since)
         trace = waiting.ticket.trace
         if trace is not None:
             trace.permit_ended(status)

@@ -12,6 +12,7 @@ from ...api._text import without_surrogates
 from ...cluster import NotFound
 from ...framework import NominatingInfo
 from ..core import Core
+from ..messages import Withdrawal
 from .api_writes import WrittenStatus
 from .attempt import Attempt
 
@@ -84,7 +85,7 @@ def publish_expected_node(core: Core, attempt: Attempt, plugin: str) -> None:
     if not delayed.delay or _standing(core, pod).nominated_node_name:
         _write_expected_node(core, attempt, plugin)
     else:
-        delayed.add(attempt, plugin, core.clock())
+        delayed.add(attempt, plugin, core.now)
         _time_nominations(core)
 
 
@@ -106,7 +107,7 @@ def _time_nominations(core: Core) -> None:
 def _write_due_nominations(core: Core) -> None:
     delayed = core.delayed_nominations
     delayed.is_timed = False
-    for each in delayed.due(core.clock(), partial(_is_under_way, core)):
+    for each in delayed.due(core.now, partial(_is_under_way, core)):
         _write_expected_node(core, each.attempt, each.plugin)
     _time_nominations(core)
 
@@ -129,7 +130,7 @@ def _write_expected_node(core: Core, attempt: Attempt, plugin: str) -> None:
 
 def withdraw_nomination(core: Core, pod: Pod) -> None:
     """Withdraw the nomination of *pod*, here by the inbox and in its status."""
-    core.inbox.put(core.queue.nominator.delete, pod)
+    core.inbox.put(Withdrawal(pod))
     current = core.pending.get(pod.key)
     if current is None or current.uid != pod.uid:
         return

@@ -18,7 +18,7 @@ left the processor's caches: with 20 in a row, metrics took 6.3 % of the time of
 with 100 they take 5.2 %.
 """
 EVENTS_FOR_EACH_MEASURED: Final = 100
-"""Events that come together for each one that is measured, on the average."""
+"""Events for each one that is measured, on the average."""
 _draw: Final = Random().random
 """Apart from the scheduler's generator, whose draws are the same with and without metrics."""
 
@@ -34,7 +34,7 @@ def random_tenth() -> slice:
 
 
 def random_gap_of_events() -> int:
-    """Return after how many events that come together the next one is measured."""
+    """Return after how many events the next one is measured."""
     return random_gap(EVENTS_FOR_EACH_MEASURED)
 
 

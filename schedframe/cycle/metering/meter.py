@@ -23,11 +23,10 @@ from ..runtime.clock import Clock, SystemClock
 from . import catalogue
 from .bound_pods import BoundPods
 from .exchanges import Exchange, switch
-from .gaps import MeasuredCycles
+from .gaps import MeasuredCycles, random_gap_of_events
 from .plugin_calls import POINT_OF_HOOK, SUCCESS
 from .profile_meter import ProfileMeter
 from .reloads import ReloadCounts
-from .sampled_events import SampledEvents
 
 _CHECKED_EACH: Final = 4
 """Switches to measured cycles, and measured events, for each look at all series. A look at some 100 series
@@ -44,8 +43,6 @@ class Meter:
     since: float = field(init=False)
     """When counting began, in seconds of the scheduler's clock."""
     cycles: MeasuredCycles = field(factory=MeasuredCycles)
-    sampled_events: SampledEvents | None = None
-    """Chooses the events that are measured; set when the cluster is followed."""
     profiles: dict[str, ProfileMeter] = field(factory=dict)
     """By scheduler name."""
     queue: QueueCounts = field(init=False)
@@ -105,12 +102,6 @@ class Meter:
             for bound in list(self._bound.values()):
                 bound.fold_if_full()
             self._fold_series()
-        self.measure_event()
-
-    def measure_event(self) -> None:
-        """Measure the next event; called now and then, and when there is no pod to schedule."""
-        if self.sampled_events is not None:
-            self.sampled_events.begin()
 
     def _hint_timer(self, plugin: str, event: str, answer: str) -> Callable[[float], None]:
         return self.hints[plugin, event, answer].later
@@ -182,10 +173,17 @@ class Meter:
             self.victims.add(len(details.chosen.victims))
 
     def timed(self, handle: Callable[[WatchEvent], None]) -> Callable[[WatchEvent], None]:
-        """Return *handle* for events that are measured. The core's thread only."""
+        """Return a function that handles events by *handle*, and measures some. The core's thread only."""
         known: dict[tuple[str, str, bool, bool], Histogram] = {}
+        left = 1
 
         def timed(event: WatchEvent) -> None:
+            nonlocal left
+            left -= 1
+            if left:
+                handle(event)
+                return
+            left = random_gap_of_events()
             start = perf_counter()
             handle(event)
             seconds = perf_counter() - start

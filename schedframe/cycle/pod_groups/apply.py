@@ -13,6 +13,7 @@ from ..binding.attempt import Attempt
 from ..binding.failure import CLEAR_NOMINATION, handle_failure
 from ..binding.pod_status import publish_expected_node
 from ..core import Core
+from ..messages import GroupPlaced
 from .outcome import (
     UNSCHEDULABLE_TEXT,
     WAITING_TEXT,
@@ -39,7 +40,7 @@ def apply_outcome(
         evict()
     found = {member.pod.uid: member for member in outcome.members}
     requeued: list[Pod] = []
-    waiting: list[Attempt] = []
+    waiting: list[str] = []
     for info in infos:
         member = found.get(info.uid)
         state = outcome.state if member is None else member.attempt.state
@@ -57,7 +58,7 @@ def apply_outcome(
             attempt.node_name, attempt.idle = member.node_name, member.attempt.idle
             place(core, attempt, publish=False)
             if core.waiting.get(info.uid) is not None:
-                waiting.append(attempt)
+                waiting.append(info.uid)
                 core.queue.activate(requeued)
                 requeued.clear()
         else:
@@ -68,16 +69,15 @@ def apply_outcome(
             requeued.append(info.pod)
     if waiting:
         # Behind the permissions of the member that completed the group, after which few still wait.
-        core.inbox.put(_publish, (core, waiting))
+        core.inbox.put(GroupPlaced(tuple(waiting)))
 
 
-def _publish(message: tuple[Core, list[Attempt]]) -> None:
+def publish_expected_nodes(core: Core, message: GroupPlaced) -> None:
     """Write the expected nodes of the members that still wait in permit."""
-    core, attempts = message
-    for attempt in attempts:
-        waiting = core.waiting.get(attempt.pod.uid)
-        if waiting is not None and waiting.ticket is attempt:
-            publish_expected_node(core, attempt, waiting.pending_plugins[0])
+    for uid in message.uids:
+        waiting = core.waiting.get(uid)
+        if waiting is not None:
+            publish_expected_node(core, waiting.ticket, waiting.pending_plugins[0])
 
 
 def _fail(core: Core, attempt: Attempt, member: MemberOutcome, outcome: GroupOutcome) -> None:

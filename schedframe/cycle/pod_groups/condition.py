@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from attrs import evolve
 
 from ...api import Condition, PodGroup
 from ...cluster import Conflict, NotFound
 from ...framework import Status
 from ..core import Core
+from ..messages import WorkKind
 from .outcome import GroupOutcome, GroupResult
 
 _REASONS = {
@@ -36,7 +39,7 @@ def write_condition(core: Core, key: str, outcome: GroupOutcome) -> None:
         reason=_REASONS[outcome.result],
         message="" if scheduled else outcome.message,
         observed_generation=group.metadata.generation,
-        last_transition_time=core.clock(),
+        last_transition_time=core.now,
     )
     if present is not None and _like(present, condition):
         return
@@ -44,9 +47,12 @@ def write_condition(core: Core, key: str, outcome: GroupOutcome) -> None:
         condition = evolve(condition, last_transition_time=present.last_transition_time)
     others = tuple(each for each in group.status.conditions if each.type != condition.type)
     changed = evolve(group, status=evolve(group.status, conditions=(*others, condition)))
-    core.executor.submit(
-        lambda: _write(core, changed), lambda problem: core.inbox.put(_report, (core, problem))
-    )
+    core.submit(WorkKind.WRITE, lambda: _write(core, changed), partial(_report, core))
+
+
+def _report(core: Core, problem: Status | None) -> None:
+    if problem is not None:
+        core.report(problem, None, "writing the condition of a pod group")
 
 
 def _like(one: Condition, other: Condition) -> bool:
@@ -61,9 +67,3 @@ def _write(core: Core, group: PodGroup) -> Status | None:
     except Exception as error:  # noqa: BLE001 - whatever the cluster raises is reported, not fatal
         return Status.from_error(error)
     return None
-
-
-def _report(message: tuple[Core, Status | None]) -> None:
-    core, problem = message
-    if problem is not None:
-        core.report(problem, None, "writing the condition of a pod group")

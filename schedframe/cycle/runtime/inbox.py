@@ -3,37 +3,53 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
-from attrs import define, field
+from attrs import define, field, frozen
 
-Message = tuple[Callable[..., None], Any]
-"""A method of the core and the one argument to call it with."""
+Message = TypeVar("Message")
+
+
+@frozen
+class Interruption:
+    """An exception that is raised where the inbox is drained, put by the core for the end of its step."""
+
+    error: BaseException
+
+
+def _raise(interruption: Interruption) -> None:
+    raise interruption.error
 
 
 @define(eq=False)
-class Inbox:
+class Inbox(Generic[Message]):
     """Messages in order of arrival. ``put`` may be called from any thread, everything else is the core's."""
 
     wake_up: Callable[[], None] | None = None
     """Called after a message came, in the thread that put it; must be thread-safe and quick."""
-    _messages: deque[Message] = field(factory=deque)
+    handlers: dict[type, Callable[[Any], None]] = field(factory=lambda: {Interruption: _raise})
+    """By type of message."""
+    _messages: deque[Message | Interruption] = field(factory=deque)
 
-    def put(self, method: Callable[..., None], argument: Any) -> None:
-        """Ask the core to call ``method(argument)``."""
-        self._messages.append((method, argument))
+    def put(self, message: Message | Interruption) -> None:
+        """Let the core handle *message*."""
+        self._messages.append(message)
         wake_up = self.wake_up  # read once: the core may be taking it away
         if wake_up is not None:
             wake_up()
 
-    def note(self, method: Callable[..., None], argument: Any) -> None:
-        """Ask the core to call ``method(argument)`` without waking it."""
-        self._messages.append((method, argument))
+    def note(self, message: Message) -> None:
+        """Let the core handle *message*, without waking it."""
+        self._messages.append(message)
 
-    def put_first(self, method: Callable[..., None], argument: Any) -> None:
-        """Ask the core to call ``method(argument)`` before all that waits. The core's thread only."""
-        self._messages.appendleft((method, argument))
+    def put_first(self, message: Message) -> None:
+        """Let the core handle *message* before all that waits. Core only."""
+        self._messages.appendleft(message)
+
+    def interrupt(self, error: BaseException) -> None:
+        """Let the next :meth:`drain` raise *error*: the end of the step is the place for it. Core only."""
+        self._messages.appendleft(Interruption(error))
 
     def wake(self) -> None:
         """Let the core look again whether there is something to do, without a message."""
@@ -41,73 +57,23 @@ class Inbox:
         if wake_up is not None:
             wake_up()
 
-    def poster(self, method: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Return a function that does what :meth:`put` does for *method*, at a lower price."""
-        add = self._messages.append
-
-        def post(argument: Any) -> None:
-            add((method, argument))
-            wake_up = self.wake_up
-            if wake_up is not None:
-                wake_up()
-
-        return post
-
-    def diverting_poster(
-        self, method: Callable[[Any], None], other: Callable[[Any], None]
-    ) -> tuple[Callable[[Any], None], Callable[[bool], None]]:
-        """Return what :meth:`poster` returns, and a function: called with true, it lets *other* handle.
-
-        That is for messages posted from then on, until it is called with false.
-        """
-        add, handle = self._messages.append, method
-
-        def post(argument: Any) -> None:
-            add((handle, argument))
-            wake_up = self.wake_up
-            if wake_up is not None:
-                wake_up()
-
-        def divert(diverted: bool) -> None:
-            nonlocal handle
-            handle = other if diverted else method
-
-        return post, divert
-
     def drain(self) -> None:
         """Handle all messages, including those that arrive during the call.
 
-        One whose handling is interrupted, as by Ctrl-C, is put back: handled twice, it does no harm.
+        One whose handling fails is gone. One that is interrupted, as by Ctrl-C, is put back: handled twice,
+        it does no harm.
         """
-        messages = self._messages
+        messages, handlers = self._messages, self.handlers
         try:
             while messages:
-                method, argument = messages.popleft()
-                method(argument)
+                message = messages.popleft()
+                handlers[type(message)](message)
         except Exception:
             raise
         except BaseException:
-            if method is not _raise:
-                messages.appendleft((method, argument))
+            if type(message) is not Interruption:
+                messages.appendleft(message)
             raise
-
-    def handle_all(self, method: Callable[..., None], arguments: Iterable[Any]) -> None:
-        """Call *method* with each of *arguments*; if one call raises, those after it become messages."""
-        left = deque(arguments)
-        try:
-            while left:
-                method(left.popleft())
-        except BaseException:
-            self._messages.extendleft((method, argument) for argument in reversed(left))
-            raise
-
-    def interrupt(self, error: BaseException) -> None:
-        """Let the next :meth:`drain` raise *error*: the end of the step is the place for it. Core only."""
-        self.put_first(_raise, error)
 
     def __len__(self) -> int:
         return len(self._messages)
-
-
-def _raise(error: BaseException) -> None:
-    raise error

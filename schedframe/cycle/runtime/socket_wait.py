@@ -7,15 +7,27 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from attrs import define, field
 
 from .clock import Clock
-from .inbox import Inbox
+from .inbox import Inbox, Interruption
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class TimedWork(Protocol):
+    """The other work of the core."""
+
+    def next_deadline(self) -> float | None:
+        """Return when something is due, in seconds of the clock."""
+        ...
+
+    def take_in(self) -> None:
+        """Handle messages and do what is due."""
+        ...
 
 
 @define(eq=False)
@@ -27,11 +39,9 @@ class SocketWait:
     anything to have changed. An error in there is raised by the next ``drain`` of the inbox, not by the call.
     """
 
-    inbox: Inbox
+    inbox: Inbox[Any]
     clock: Clock
-    do_due: Callable[[], object]
-    next_deadline: Callable[[], float | None]
-    """When ``do_due`` is to be called next, in seconds of ``clock``."""
+    work: TimedWork
     is_suspended: bool = True
     """Whether to do nothing but wait: outside of scheduling cycles, and in dry runs."""
     _signal: tuple[socket.socket, socket.socket] | None = field(default=None, init=False)
@@ -63,7 +73,7 @@ class SocketWait:
 
     def _wait(self, poll: select.poll, wanted: int, signal: socket.socket, deadline: float) -> bool:
         while self._work():
-            until, due = deadline, self.next_deadline()
+            until, due = deadline, self.work.next_deadline()
             if due is not None:
                 until = min(until, monotonic() + max(0.0, due - self.clock()))
             ready = [fd for fd, _ in poll.poll(_milliseconds(until))]
@@ -79,10 +89,9 @@ class SocketWait:
     def _work(self) -> bool:
         """Handle messages and what is due; return whether to go on with that."""
         try:
-            self.inbox.drain()
-            self.do_due()
+            self.work.take_in()
         except Exception as error:  # noqa: BLE001 - raised again where the core handles messages otherwise
-            self.inbox.put(_raise, error)
+            self.inbox.put(Interruption(error))
             return False
         return True
 
@@ -115,7 +124,3 @@ def _consume(signal: socket.socket) -> None:
     with suppress(BlockingIOError):
         while signal.recv(4096):
             pass
-
-
-def _raise(error: Exception) -> None:
-    raise error
