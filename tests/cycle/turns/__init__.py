@@ -1,0 +1,1 @@
+"""Turns of a scheduler, written down and decided again by another one."""
