@@ -9,6 +9,8 @@ import pytest
 
 from schedframe._extras import require
 
+from .configurations import META
+
 
 def test_a_missing_package_is_reported_with_the_command_that_helps() -> None:
     require("cli", "nothing", "sys", "json")
@@ -18,22 +20,60 @@ def test_a_missing_package_is_reported_with_the_command_that_helps() -> None:
     assert caught.value.name == "no_such_package"
 
 
-@pytest.mark.parametrize(
-    ("module", "message"),
-    [
-        (
-            "schedframe.cluster.kubernetes",
-            "a real cluster needs msgspec: pip install 'schedframe[kubernetes]'",
-        ),
-        ("schedframe.serve", "serving over HTTP needs msgspec: pip install 'schedframe[serve]'"),
-    ],
-)
-def test_packages_name_the_extra_that_they_need(module: str, message: str) -> None:
+def without(missing: str, statement: str) -> subprocess.CompletedProcess[str]:
+    """Run *statement* in an interpreter that does not find the package *missing*."""
     code = (
         "import importlib.util as u, importlib\n"
         "find = u.find_spec\n"
-        "u.find_spec = lambda name, *rest: None if name == 'msgspec' else find(name, *rest)\n"
-        f"importlib.import_module({module!r})\n"
+        f"u.find_spec = lambda name, *rest: None if name == {missing!r} else find(name, *rest)\n"
+        f"{statement}\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("module", "missing", "message"),
+    [
+        (
+            "schedframe.cluster.kubernetes",
+            "msgspec",
+            "a real cluster needs msgspec: pip install 'schedframe[kubernetes]'",
+        ),
+        (
+            "schedframe.serve",
+            "msgspec",
+            "serving over HTTP needs msgspec: pip install 'schedframe[serve]'",
+        ),
+        (
+            "schedframe.extenders",
+            "httptools",
+            "an extender over HTTP needs httptools: pip install 'schedframe[extenders]'",
+        ),
+    ],
+)
+def test_packages_name_the_extra_that_they_need(module: str, missing: str, message: str) -> None:
+    done = without(missing, f"importlib.import_module({module!r})")
     assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: {message}"
+
+
+def test_a_configuration_with_extenders_names_the_extra_that_they_need() -> None:
+    entry = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter"}
+    config = {**META, "extenders": [entry]}
+    done = without("httptools", f"import schedframe; schedframe.Simulation([], {config!r})")
+    line = done.stderr.splitlines()[-1]
+    assert "ConfigBuildError" in line
+    assert (
+        "extenders: forbidden: an extender over HTTP needs httptools: pip install 'schedframe[extenders]'"
+        in line
+    )
+
+
+def test_an_extender_in_this_process_needs_no_extra() -> None:
+    done = without(
+        "httptools",
+        "import schedframe\n"
+        "from schedframe.framework import BaseExtender\n"
+        "with schedframe.Simulation([], extenders=[BaseExtender()]) as simulation:\n"
+        "    print(len(simulation.scheduler.core.extenders))",
+    )
+    assert (done.stdout, done.stderr) == ("1\n", "")

@@ -17,7 +17,7 @@ import schedframe
 from plugins_builtin.catalogue import CATALOGUE
 
 ROOT = Path(__file__).parents[1]
-OPTIONAL = {"aiohttp", "hypothesis", "msgspec", "pytest", "rich", "typer", "uvloop"}
+OPTIONAL = {"aiohttp", "httptools", "hypothesis", "msgspec", "pytest", "rich", "typer", "uvloop"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 

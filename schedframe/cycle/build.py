@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..cluster import ClusterPort, RemoteCluster
-from ..config import EffectiveConfig, EffectiveProfile, FeatureGates, PassedPlugin, load_config
+from ..config import (
+    ConfigBuildError,
+    EffectiveConfig,
+    EffectiveProfile,
+    FeatureGates,
+    FieldError,
+    PassedPlugin,
+    load_config,
+)
 from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
 from ..framework import EXTENDER, Extender, ExtenderVerb, Framework, Observer, Registry, Status, WaitingRoom
@@ -146,12 +154,17 @@ def extenders_of(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Ex
 
 
 def _configured(config: EffectiveConfig) -> list[Extender]:
-    """Return clients of the extenders that *config* names."""
+    """Return clients of the extenders that *config* names.
+
+    Raises :class:`ConfigBuildError` if the package that they need is not installed.
+    """
     if not config.config.extenders:
         return []
     # Few configurations name any, and the client takes 2 MB.
-    from ..extenders import Encoding, HttpExtender
-
+    try:
+        from ..extenders import Encoding, HttpExtender
+    except ModuleNotFoundError as error:
+        raise ConfigBuildError([FieldError.forbidden("extenders", str(error))]) from None
     encoding = Encoding()
     return [HttpExtender(each, encoding=encoding) for each in config.config.extenders]
 

@@ -200,11 +200,12 @@ class Reloader:
             log_findings(framework)
 
     def _connect_extenders(self) -> None:
-        if not self.core.extenders:
+        remote = [each for each in self.core.extenders if hasattr(each, "send_filter")]
+        if not remote:
             return
-        from ..extenders import HttpExtender
+        from ..extenders import HttpExtender  # needs an extra, which extenders in this process do not
 
-        for extender in self.core.extenders:
+        for extender in remote:
             if isinstance(extender, HttpExtender):
                 extender.wait, extender.next_pod = self.socket_wait, self._next_pod
 

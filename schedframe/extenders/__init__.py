@@ -1,7 +1,8 @@
-"""Extenders over HTTP: a client for the scheduler, and a server that runs plugins for another scheduler."""
+"""Extenders over HTTP: a client for the scheduler. Needs the extra ``extenders``."""
 
 from __future__ import annotations
 
+from . import _needed as _needed
 from .encoding import Encoding
 from .http_extender import HttpExtender
 

@@ -11,9 +11,10 @@ from urllib.parse import urljoin
 from attrs import define, field
 
 from ..framework import ExtenderError
-from .connection import Connection, Response
-from .servers import Server, Servers
-from .waiting import Broken, NothingSent, Timeout, Wait
+from ..http.address import Address, CannotConnect
+from ..http.blocking import Connection, Wait
+from ..http.parser import Reply
+from .servers import Servers
 
 T = TypeVar("T")
 
@@ -34,7 +35,7 @@ class Exchange:
     wait: Wait
     deadline: float = field(init=False)
     _request: Sequence[bytes] = field(default=(), init=False)
-    _server: Server | None = field(default=None, init=False)
+    _address: Address | None = field(default=None, init=False)
     _connection: Connection | None = field(default=None, init=False)
     _answer: bytes | None = field(default=None, init=False)
 
@@ -47,21 +48,21 @@ class Exchange:
         Raises :class:`ExtenderError`.
         """
         self._request = body
-        address = self.servers.address(url or self.url)
-        request = (b"%b%d\r\n\r\n" % (address.head, sum(map(len, body))), *body)
-        self._server, self._connection = address.server, None
+        destination = self.servers.destination(url or self.url)
+        request = (b"%b%d\r\n\r\n" % (destination.head, sum(map(len, body))), *body)
+        self._address, self._connection = destination.address, None
         try:
             while self._connection is None:
-                self._connection = address.server.take(self.deadline, self.wait)
+                self._connection = self.servers.take(destination.address, self.deadline, self.wait)
                 self._try_to_send(self._connection, request)
-        except (Broken, Timeout) as error:
+        except OSError as error:
             raise self._failed(error) from error
 
     def _try_to_send(self, connection: Connection, request: Sequence[bytes]) -> None:
         """Send *request*; a kept connection that the server has closed is dropped, as in Go."""
         try:
             connection.send(request, self.deadline, self.wait)
-        except NothingSent:
+        except CannotConnect:
             if not connection.is_reused:
                 raise
             connection.close()
@@ -74,41 +75,41 @@ class Exchange:
     def receive(self) -> bytes:
         """Return the body of the answer, waited for once. Raises :class:`ExtenderError`."""
         if self._answer is None:
-            response, url, sent = self._receive(), self.url, 1
-            while response.status in _REPEATS and response.location:
+            reply, url, sent = self._receive(), self.url, 1
+            while reply.status in _REPEATS and (location := reply.headers.get("location")):
                 if sent >= MOST_REQUESTS:
                     raise ExtenderError(f'Post "{self.url}": stopped after {MOST_REQUESTS} redirects')
-                url, sent = _joined(url, response.location), sent + 1
+                url, sent = _joined(url, location), sent + 1
                 self.send(self._request, url)
-                response = self._receive()
-            if response.status != HTTPStatus.OK:
-                raise ExtenderError(self._refusal(response, url))
-            self._answer, self._request = response.body, ()
+                reply = self._receive()
+            if reply.status != HTTPStatus.OK:
+                raise ExtenderError(self._refusal(reply, url))
+            self._answer, self._request = reply.body, ()
         return self._answer
 
-    def _receive(self) -> Response:
-        connection, server = self._connection, self._server
+    def _receive(self) -> Reply:
+        connection, address = self._connection, self._address
         assert connection is not None
-        assert server is not None
+        assert address is not None
         try:
-            response = connection.receive(self.deadline, self.wait)
-        except (Broken, Timeout) as error:
+            reply = connection.receive(self.deadline, self.wait)
+        except OSError as error:
             raise self._failed(error) from error
-        server.put_back(connection)
-        return response
+        self.servers.put_back(address, connection)
+        return reply
 
-    def _refusal(self, response: Response, url: str) -> str:
-        problem = f"failed {self.verb} with extender at URL {self.url}, code {response.status}"
+    def _refusal(self, reply: Reply, url: str) -> str:
+        problem = f"failed {self.verb} with extender at URL {self.url}, code {reply.status}"
         if url != self.url:
             problem += f" from {url}, to which it redirected"
-        if response.location:
-            problem += f"; it redirects to {response.location} with a code that does not repeat the request"
+        if location := reply.headers.get("location"):
+            problem += f"; it redirects to {location} with a code that does not repeat the request"
         return problem
 
-    def _failed(self, error: ExtenderError) -> ExtenderError:
+    def _failed(self, error: OSError) -> ExtenderError:
         if self._connection is not None:
             self._connection.close()
-        detail = f"{error}, within {self.timeout:g}s" if isinstance(error, Timeout) else str(error)
+        detail = f"{error}, within {self.timeout:g}s" if isinstance(error, TimeoutError) else str(error)
         return ExtenderError(f'Post "{self.url}": {detail}')
 
 

@@ -20,11 +20,11 @@ from ..framework import (
     Victims,
     VictimUids,
 )
+from ..http.blocking import Wait, wait_blocking
 from . import wire
 from .encoding import Encoding
 from .exchange import Exchange
 from .servers import Servers
-from .waiting import Wait, wait_blocking
 
 DEFAULT_TIMEOUT: Final = 5.0
 """Seconds for an answer where ``httpTimeout`` is 0."""

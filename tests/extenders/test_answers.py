@@ -16,7 +16,7 @@ from attrs import define, field
 
 import schedframe
 from schedframe.extenders import HttpExtender
-from schedframe.extenders.connection import _CHUNK
+from schedframe.http.blocking import _PIECE as _CHUNK
 from tests.cycle.build import make_node, make_pod
 
 from .test_bad_servers import config
@@ -358,7 +358,7 @@ def test_a_kept_connection_that_breaks_before_a_byte_is_sent_is_replaced(
     server = serve(plain(KEEP))
     with world(server) as simulation:
         assert simulation.evaluate(make_pod()).best == ["node-1"]
-        ((connection,),) = [each.idle for each in extender_of(simulation)._servers._servers.values()]
+        (((_, connection),),) = extender_of(simulation)._servers._kept._idle.values()
         monkeypatch.setattr(type(connection), "is_idle", lambda self: True)
         connection._socket.shutdown(socket.SHUT_RDWR)
         assert simulation.evaluate(make_pod()).best == ["node-1"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from schedframe.extenders.proxies import Proxy, proxy_to
-from schedframe.framework import ExtenderError
+from schedframe.http.address import Proxy
+from schedframe.http.proxies import proxy_url
 
 from .test_answers import KEEP, RawServer, outcome, plain
 
@@ -64,7 +64,7 @@ def proxy() -> Iterator[RawServer]:
 )
 def test_which_servers_need_no_proxy(no_proxy: str, host: str, exempt: bool) -> None:
     environ = {"HTTP_PROXY": "http://proxy:3128", "NO_PROXY": no_proxy}
-    assert proxy_to("http", host, 80, environ) == (None if exempt else Proxy("proxy", 3128))
+    assert proxy_url("http", host, 80, environ) == (None if exempt else environ["HTTP_PROXY"])
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,18 @@ def test_which_servers_need_no_proxy(no_proxy: str, host: str, exempt: bool) -> 
     ],
 )
 def test_which_proxy_is_used(environ: dict[str, str], scheme: str, expected: Proxy | None) -> None:
-    assert proxy_to(scheme, "extender.example", 80, environ) == expected
+    url = proxy_url(scheme, "extender.example", 80, environ)
+    assert (None if url is None else Proxy.of(url)) == expected
 
 
 @pytest.mark.parametrize("url", ["socks5://proxy:1", "https://proxy", "http://", "proxy:port"])
-def test_a_proxy_that_cannot_be_used_is_an_error(url: str) -> None:
-    with pytest.raises(ExtenderError, match="HTTP_PROXY"):
-        proxy_to("http", "extender.example", 80, {"HTTP_PROXY": url})
+def test_a_proxy_that_cannot_be_used_is_an_error(
+    environment: pytest.MonkeyPatch, proxy: RawServer, url: str
+) -> None:
+    environment.setenv("HTTP_PROXY", url)
+    found = outcome(proxy, urlPrefix="http://extender.example")
+    assert "cannot use the proxy of HTTP_PROXY for extender.example: " in found
+    assert "name the host in NO_PROXY to connect to it directly" in found
 
 
 def test_http_is_sent_to_the_proxy(environment: pytest.MonkeyPatch, proxy: RawServer) -> None:

@@ -7,55 +7,19 @@
 from __future__ import annotations
 
 import os
-from base64 import b64encode
 from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from urllib.parse import SplitResult, unquote, urlsplit
-
-from attrs import frozen
-
-from ..framework import ExtenderError
 
 IpAddress = IPv4Address | IPv6Address
 
 
-@frozen
-class Proxy:
-    """A proxy that is spoken to in plain HTTP."""
-
-    host: str
-    port: int
-    authorization: str = ""
-    """The value of ``Proxy-Authorization``, if the URL has a user."""
-
-
-def proxy_to(scheme: str, host: str, port: int, environ: Mapping[str, str] | None = None) -> Proxy | None:
-    """Return the proxy to a server; ``None``: connect directly.
-
-    Raises :class:`ExtenderError` for a proxy that cannot be used.
-    """
+def proxy_url(scheme: str, host: str, port: int, environ: Mapping[str, str] | None = None) -> str | None:
+    """Return the URL of the proxy to a server as it stands in the environment; ``None``: connect directly."""
     environ = os.environ if environ is None else environ
     given = _variable(environ, f"{scheme}_proxy")
     if not given or _is_exempt(host.lower(), port, _variable(environ, "no_proxy")):
         return None
-    try:
-        url = urlsplit(given if "://" in given else f"http://{given}")
-        if url.scheme == "http" and url.hostname:
-            return Proxy(url.hostname, 80 if url.port is None else url.port, authorization_of(url))
-    except ValueError as error:
-        raise ExtenderError(f"cannot use the proxy of {scheme.upper()}_PROXY: {error}") from error
-    raise ExtenderError(
-        f"cannot use the proxy of {scheme.upper()}_PROXY for {host}: it needs http:// and a host; "
-        "name the host in NO_PROXY to connect to it directly"
-    )
-
-
-def authorization_of(url: SplitResult) -> str:
-    """Return the value of the header that authorizes the user in *url*; empty if there is none."""
-    if not url.username and not url.password:
-        return ""
-    user = f"{unquote(url.username or '')}:{unquote(url.password or '')}"
-    return f"Basic {b64encode(user.encode()).decode()}"
+    return given
 
 
 def _variable(environ: Mapping[str, str], name: str) -> str:
