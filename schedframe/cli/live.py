@@ -15,7 +15,7 @@ from .terminal import note
 if TYPE_CHECKING:
     from ..cluster.kubernetes import KubernetesCluster
 
-EXTRA: Final = ("aiohttp", "msgspec")
+EXTRA: Final = ("httptools", "msgspec")
 """Packages that the extra ``kubernetes`` brings."""
 _UNLISTED: Final = (403, 404)
 """HTTP codes of kinds that this user may not list, or this cluster does not serve."""

@@ -79,8 +79,10 @@ class Address:
     def over(
         self, tls: ssl.SSLContext | None, server_name: str | None = None, proxy: Proxy | None = None
     ) -> Address:
-        """Return the same with settings of the connection. A URL with ``https`` needs *tls*."""
-        return evolve(self, tls=tls, server_name=server_name or None, proxy=proxy)
+        """Return the same with settings of the connection; *tls* is for ``https`` alone, which needs it."""
+        return evolve(
+            self, tls=tls if self.scheme == "https" else None, server_name=server_name or None, proxy=proxy
+        )
 
     @property
     def end(self) -> tuple[str, int]:

@@ -2,4 +2,4 @@
 
 from ..._extras import require
 
-require("kubernetes", "a real cluster", "aiohttp", "msgspec")
+require("kubernetes", "a real cluster", "httptools", "msgspec")

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from math import inf
 from typing import Final
 
-import aiohttp.abc
-from aiohttp.payload import BytesPayload
 from attrs import define, field
 
 from .errors import NotLeading
@@ -53,24 +51,3 @@ class Fence:
         if not self.is_open():
             self.refused += 1
             raise NotLeading("this replica does not hold the lease, so nothing is written")
-
-
-class FencedBody(BytesPayload):
-    """The body of a request. The fence is checked in the step that hands head and body to the connection."""
-
-    def __init__(self, body: bytes, fence: Fence) -> None:
-        super().__init__(body)
-        self._fence = fence
-        self.refusal: NotLeading | None = None
-        """Why nothing was written; aiohttp turns the exception into one of its own."""
-
-    async def write_with_length(
-        self, writer: aiohttp.abc.AbstractStreamWriter, content_length: int | None
-    ) -> None:
-        """Write the body, and before it the head, which waits in *writer* for that."""
-        try:
-            self._fence.check()
-        except NotLeading as refusal:
-            self.refusal = refusal
-            raise
-        await super().write_with_length(writer, content_length)

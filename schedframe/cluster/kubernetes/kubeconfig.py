@@ -13,19 +13,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 import yaml
 from attrs import field, frozen
 
 from ..._checked import checked
+from ...http.address import PORTS, Address
+from ...http.proxies import proxy_url
 from .credentials import ExecCredentials, FileToken, NoToken, StaticToken, TokenSource, exec_plugin
 from .errors import CredentialsError
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Folder that the kubelet mounts into a pod."""
-_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Hosts that no proxy of the environment is used for, as in Go."""
 DEFAULT_FILE: Final = "~/.kube/config"
 
 
@@ -198,18 +197,18 @@ def _impersonation(user: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _proxy(cluster: Mapping[str, Any], server: str, source: str) -> str | None:
     """Return the proxy on the way to *server*: that of the kubeconfig, else that of the environment."""
-    named = str(cluster.get("proxy-url") or "")
-    if named:
-        if urlsplit(named).scheme not in ("http", "https"):
-            scheme = urlsplit(named).scheme or "nothing"  # the rest may have a password
-            raise CredentialsError(
-                f"{source}: proxy-url begins with {scheme}: only http and https proxies are supported"
-            )
-        return named
-    parts = urlsplit(server if "://" in server else f"https://{server}")
-    if proxy_bypass(parts.netloc) or parts.hostname in _LOOPBACK:
-        return None
-    return getproxies().get(parts.scheme)
+    where, url = f"{source}: proxy-url", str(cluster.get("proxy-url") or "")
+    if not url:
+        try:
+            there = Address.of(server if "://" in server else f"https://{server}")
+        except ValueError as error:
+            raise CredentialsError(f"{source}: server cannot be used: {error}") from None
+        where, url = f"{there.scheme.upper()}_PROXY", proxy_url(there.scheme, there.host, there.port) or ""
+        url = f"http://{url}" if url and "://" not in url else url
+    scheme = urlsplit(url).scheme or "nothing"  # the rest may have a password
+    if url and scheme not in PORTS:
+        raise CredentialsError(f"{where} begins with {scheme}: only http and https proxies are supported")
+    return url or None
 
 
 def _body(merged: dict[str, Any], section: str, name: Any, what: str, source: str) -> dict[str, Any]:

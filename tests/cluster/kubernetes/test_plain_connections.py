@@ -11,9 +11,12 @@ import pytest
 
 from schedframe.cluster.kubernetes import Access
 from schedframe.cluster.kubernetes.client import UNREAD, ApiClient
-from schedframe.cluster.kubernetes.connections import KEEP_ALIVE_SECONDS, Address, ConnectionPool
 from schedframe.cluster.kubernetes.credentials import NoToken, StaticToken, TokenSource
 from schedframe.cluster.kubernetes.errors import ApiError, NoAnswer, Unreachable
+from schedframe.http.address import Address
+from schedframe.http.kept import KEEP_ALIVE_SECONDS
+from schedframe.http.loop import ConnectionPool
+from schedframe.http.protocols import Connection
 from schedframe.testing.api_server.binary import in_binary
 
 from .scripted import run
@@ -220,7 +223,7 @@ def test_a_redirect_is_followed() -> None:
     async def work(server: Server, client: ApiClient) -> None:
         assert await client.request("GET", "/a") == b"{}"
 
-    assert exchange(work, to, to, OK).lines == ["GET /a", "GET /a", "GET /there"]
+    assert exchange(work, to, OK).lines == ["GET /a", "GET /there"]
 
 
 def test_what_the_server_says_about_a_failure() -> None:
@@ -261,10 +264,10 @@ def test_connections_that_are_idle_for_long_are_closed() -> None:
     async def work(server: Server, client: ApiClient) -> None:
         await asyncio.gather(*(client.request("GET", "/a") for _ in range(2)))
         assert client._pool is not None
-        pool = client._pool.carrier
-        assert isinstance(pool, ConnectionPool)
-        for connection in pool._idle:
-            connection.idle_since -= KEEP_ALIVE_SECONDS + 1.0
+        pool = client._pool.pool
+        (idle,) = pool._kept._idle.values()
+        for index, (since, connection) in enumerate(idle):
+            idle[index] = since - KEEP_ALIVE_SECONDS - 1.0, connection
         await client.request("GET", "/b")
         await asyncio.sleep(0.05)
         assert (len(server.connections), server.ended, len(pool._all)) == (3, 2, 1)
@@ -274,7 +277,7 @@ def test_connections_that_are_idle_for_long_are_closed() -> None:
 
 def test_an_address_that_does_not_answer_is_tried_last() -> None:
     async def work(server: Server, client: ApiClient) -> None:
-        pool = ConnectionPool(Address("several.example", server.port, "several.example"))
+        pool, several = ConnectionPool(), Address.of(f"http://several.example:{server.port}")
         asked: list[Any] = []
 
         async def both(*_: Any, **__: Any) -> list[Any]:
@@ -289,8 +292,8 @@ def test_an_address_that_does_not_answer_is_tried_last() -> None:
             await connect(made, address)
 
         loop.getaddrinfo, loop.sock_connect = both, counted
-        await pool._connect(loop.time() + 5.0)
-        await pool._connect(loop.time() + 5.0)
+        await pool._connect(several, loop.time() + 5.0, Connection)
+        await pool._connect(several, loop.time() + 5.0, Connection)
         await pool.close()
         assert asked == ["127.0.0.2", "127.0.0.1", "127.0.0.1"]
 

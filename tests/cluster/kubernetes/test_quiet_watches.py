@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from itertools import repeat
-from typing import Any
 
 import pytest
 from attrs import define
@@ -27,16 +25,10 @@ class Content:
 
     chunks: Iterator[bytes]
 
-    async def readany(self) -> bytes:
-        await asyncio.sleep(1)
+    async def read(self, deadline: float) -> bytes:
+        async with asyncio.timeout_at(deadline):
+            await asyncio.sleep(1)
         return next(self.chunks, b"")
-
-    async def read(self) -> bytes:
-        return b"".join([chunk async for chunk in self._all()])
-
-    async def _all(self) -> AsyncIterator[bytes]:
-        while chunk := await self.readany():
-            yield chunk
 
 
 def lines_of(chunks: Iterator[bytes]) -> tuple[list[list[bytes]], float, bool]:
@@ -46,7 +38,7 @@ def lines_of(chunks: Iterator[bytes]) -> tuple[list[list[bytes]], float, bool]:
         batches, loop = list[list[bytes]](), asyncio.get_running_loop()
         began = loop.time()
         try:
-            async for lines in _lines(Content(chunks), QUIET):  # type: ignore[arg-type]  # as of aiohttp
+            async for lines in _lines(Content(chunks), QUIET):  # type: ignore[arg-type]  # as a stream
                 batches.append(lines)
         except TimeoutError:
             return batches, loop.time() - began, True
@@ -71,40 +63,33 @@ def test_an_event_in_many_pieces_may_take_its_time_between_others() -> None:
     assert (seconds, is_quiet) == (46.0, False)
 
 
-@define
-class Reply:
-    status: int
-    content: Content
-    headers: dict[str, str]
-
-    async def read(self) -> bytes:
-        return await self.content.read()
+def test_a_line_has_a_largest_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schedframe.cluster.kubernetes.client.LARGEST_BODY", 4)
+    assert lines_of(iter([b"abc", b"d\n"])) == ([[b"abcd"]], 3.0, False)
+    with pytest.raises(OSError, match="a line is longer than 4 bytes"):
+        lines_of(repeat(b"abc"))
 
 
-@define(eq=False)
-class Session:
-    """Stands in for a session of aiohttp: the head takes *head_seconds*."""
-
-    head_seconds: float
-    reply: Reply
-
-    @asynccontextmanager
-    async def get(self, url: Any, **options: Any) -> AsyncIterator[Reply]:
-        await asyncio.sleep(self.head_seconds)
-        yield self.reply
-
-    async def close(self) -> None:
-        """Nothing is open."""
+async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, begin: bytes) -> None:
+    """Answer with *begin*, and a byte each second after it."""
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(begin)
+    while not writer.is_closing():
+        await asyncio.sleep(1)
+        writer.write(b"x")
 
 
 @pytest.mark.parametrize(
-    ("head_seconds", "status"),
-    [pytest.param(1e9, 200, id="a head that never ends"), pytest.param(0, 500, id="an error without an end")],
+    "begin",
+    [
+        pytest.param(b"HTTP/1.1 200 O", id="a head that never ends"),
+        pytest.param(b"HTTP/1.1 500 X\r\n\r\n", id="an error without an end"),
+    ],
 )
-def test_an_answer_that_drips_is_no_watch(head_seconds: float, status: int) -> None:
+def test_an_answer_that_drips_is_no_watch(begin: bytes) -> None:
     async def watch() -> float:
-        client = ApiClient(Access("http://127.0.0.1:1", NoToken()))
-        client._streams = Session(head_seconds, Reply(status, Content(repeat(b"x")), {}))  # type: ignore[assignment]
+        listening = await asyncio.start_server(lambda *ends: drip(*ends, begin), "127.0.0.1", 0)
+        client = ApiClient(Access(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}", NoToken()))
         loop = asyncio.get_running_loop()
         began = loop.time()
         with pytest.raises(NoAnswer) as failure:
@@ -112,6 +97,7 @@ def test_an_answer_that_drips_is_no_watch(head_seconds: float, status: int) -> N
                 pytest.fail("there is no watch")
         assert failure.value.is_quiet
         await client.close()
+        listening.close()
         return loop.time() - began
 
     assert run(watch) == QUIET

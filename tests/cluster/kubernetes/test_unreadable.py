@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from schedframe.api import KINDS, NamespacedObject, Node, Pod, ResourceClaim
 from schedframe.cluster.kubernetes.client import _api_error
 from schedframe.cluster.kubernetes.decoding import Decoder, WatchFailure
-from schedframe.cluster.kubernetes.replies import Reply
 from schedframe.cluster.kubernetes.resources import find_resource, offers_streams
 from schedframe.cluster.kubernetes.unreadable import CLAIMS, LIMITING, MOST_LOST, WAITED_FOR, Unreadable
 from schedframe.cycle.handlers import STORED_KINDS
 from schedframe.errors import ClusterError
+from schedframe.http.parser import Reply
 from tests.profiles import many
 
 from .samples import SAMPLES
