@@ -77,3 +77,11 @@ def test_an_extender_in_this_process_needs_no_extra() -> None:
         "    print(len(simulation.scheduler.core.extenders))",
     )
     assert (done.stdout, done.stderr) == ("1\n", "")
+
+
+def test_the_command_that_serves_an_extender_names_the_extra_that_it_needs() -> None:
+    done = without(
+        "uvicorn", "from schedframe.cli.main import run; raise SystemExit(run(['extender', '--config=x']))"
+    )
+    assert done.returncode == 2
+    assert done.stderr == "serving over HTTP needs uvicorn: pip install 'schedframe[serve]'\n"

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from attrs import frozen
 
-from ..errors import InputError
+from ..errors import ClusterError, InputError
 from . import exits
 from .option_class import takes
 from .signals import handling
@@ -22,9 +20,7 @@ from .terminal import note
 
 if TYPE_CHECKING:
     from .._tls import ServerCertificate
-    from ..embed.extender_server import PluginExtender
-
-logger = logging.getLogger("schedframe.extender")
+    from ..embed.plugin_extender import PluginExtender
 
 
 @frozen(kw_only=True)
@@ -63,7 +59,8 @@ def extender(options: ExtenderOptions) -> None:
     Without --kubeconfig plugins see the nodes of a request and no pods.
     """
     with exits.reporting():
-        from ..embed.extender_server import PluginExtender
+        _check_extra()
+        from ..embed.plugin_extender import PluginExtender
 
         certificate = _certificate(options)
         make = partial(PluginExtender, options.config, allow_imports=options.allow_import or [])
@@ -74,6 +71,14 @@ def extender(options: ExtenderOptions) -> None:
                 _serve(make(cluster=cluster), options, certificate)
         else:
             _serve(make(), options, certificate)
+
+
+def _check_extra() -> None:
+    """Raise :class:`InputError` with the fix unless the extra ``serve`` is installed."""
+    try:
+        import_module("schedframe.serve")
+    except ModuleNotFoundError as error:
+        raise InputError("", str(error)) from None
 
 
 def _certificate(options: ExtenderOptions) -> ServerCertificate | None:
@@ -91,46 +96,22 @@ def _certificate(options: ExtenderOptions) -> ServerCertificate | None:
     return certificate
 
 
-@contextmanager
-def _refreshed(certificate: ServerCertificate | None) -> Iterator[None]:
-    """Read the files of the certificate again inside when they change, in a thread of its own."""
-    if certificate is None:
-        yield
-        return
-    from .._tls import REFRESH_SECONDS, CertificateWatch
-
-    watch, has_ended = CertificateWatch(certificate.refresh, logger), threading.Event()
-
-    def look() -> None:
-        seconds = REFRESH_SECONDS
-        while not has_ended.wait(seconds):
-            seconds = watch.look()
-
-    thread = threading.Thread(target=look, name="schedframe-certificate", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        has_ended.set()
-        thread.join()
-
-
 def _serve(plugins: PluginExtender, options: ExtenderOptions, certificate: ServerCertificate | None) -> None:
-    from ..embed.extender_server import ExtenderServer
+    from ..serve import HttpServer, Listener
+    from ..serve.extender import extender_application
 
-    tls = None if certificate is None else certificate.context
-    address, port = options.address, options.port
+    tls, refresh = (None, None) if certificate is None else (certificate.context, certificate.refresh)
+    server = HttpServer(extender_application(plugins), Listener(options.address, options.port, tls), refresh)
+    has_ended = threading.Event()
     try:
-        server = ExtenderServer(plugins, address, port, tls)
-    except OSError as error:
-        plugins.close()
-        raise InputError("--port", f"cannot listen on {address}:{port}: {error.strerror}") from error
-    try:
-        note(f"listening on {server.scheme}://{address}:{server.server_port}")
-        signals = handling({signal.SIGTERM: server.shutdown, signal.SIGINT: server.shutdown})
-        with signals, _refreshed(certificate):
-            server.serve_forever()
+        try:
+            server.start()
+        except ClusterError as error:
+            raise InputError("--port", str(error)) from error
+        note(f"listening on {server.url}")
+        with handling({signal.SIGTERM: has_ended.set, signal.SIGINT: has_ended.set}):
+            has_ended.wait()
         note("ending")
     finally:
-        server.server_close()
+        server.close()
         plugins.close()

@@ -2,4 +2,4 @@
 
 from .._extras import require
 
-require("serve", "serving over HTTP", "msgspec", "starlette", "uvicorn", "cryptography")
+require("serve", "serving over HTTP", "httptools", "msgspec", "starlette", "uvicorn", "cryptography")

@@ -2,17 +2,21 @@
 
 Without bounds, connections that send nothing, or a byte now and then, or that take no answer would end the
 answers to probes. The bounds hold from the first byte on: a connection counts before its TLS handshake.
+
+uvicorn makes the protocol that reads requests and writes answers. The one here stands before it: it sees when
+bytes arrive, and around the application when a request begins and when its answer is complete.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Callable, MutableMapping
+from copy import copy
 from typing import Any, Final, cast
 
 import h11
 from typing_extensions import override
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS: Final = 10.0
 """Seconds for TLS to begin, and from the connection or the first byte of a request to the end of a head."""
@@ -20,86 +24,156 @@ ANSWER_SECONDS: Final = 60.0
 """Seconds in which a client must take an answer."""
 MOST_CONNECTIONS: Final = 256
 """Connections at a time. A further one ends the one for which the server has waited longest."""
-_MAY_ANSWER: Final = (h11.IDLE, h11.SEND_RESPONSE)
-"""States of the server in which an answer may begin."""
 
 
-def connection(tls: ssl.SSLContext | None, **options: Any) -> asyncio.Protocol:
-    """Return the protocol of a new connection; *options* are those of uvicorn."""
-    http = BoundedConnection(**options)
-    return http if tls is None else TlsHandshake(http, tls)
+class BoundedConnection(asyncio.Protocol):
+    """A connection that is closed when a request does not arrive, or its answer is not taken, in time.
 
+    *make* makes the protocol of uvicorn from *options*; *others* are all connections of the server.
+    """
 
-class BoundedConnection(H11Protocol):
-    """A connection that is closed when a request does not arrive, or its answer is not taken, in time."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(
+        self,
+        make: Callable[..., Any],
+        tls: ssl.SSLContext | None,
+        others: set[BoundedConnection],
+        **options: Any,
+    ) -> None:
+        config = copy(options["config"])
+        self._app, config.loaded_app = config.loaded_app, self._observed
+        self._http: asyncio.Protocol = make(**{**options, "config": config})
+        self._tls, self._others = tls, others
+        self._loop = asyncio.get_running_loop()
+        self._below: asyncio.Transport
+        """That of the socket, whose buffer counts with that of TLS."""
+        self._transport: asyncio.Transport
+        """What answers are written to."""
+        self._handshake: asyncio.Task[None] | None = None
+        self._early: list[bytes] | None = None
+        """What came before the end of the handshake was seen."""
+        self._is_idle = True
+        """Whether there is no request whose answer is not complete."""
         self._timer: asyncio.TimerHandle | None = None
         self._untaken: asyncio.TimerHandle | None = None
         """Ends the connection when the client does not take the answers that are left to send."""
-        self.below: asyncio.Transport | None = None
-        """The connection below that of TLS, whose buffer counts, too."""
-        self.waits_since: float = self.loop.time()
+        self.waits_since: float = self._loop.time()
         """When the server began to wait for the client."""
-
-    @property
-    def _is_idle(self) -> bool:
-        return self.cycle is None or self.cycle.response_complete
 
     @property
     def waits(self) -> bool:
         """Whether the server waits for the client: for a request, or for room for an answer."""
         return self._is_idle or self._untaken is not None
 
-    @override
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the base
-        super().connection_made(transport)
-        self._expect_head()
-        _make_room(self.connections, self)
+    def abort(self) -> None:
+        """End the connection without sending more."""
+        self._others.discard(self)
+        self._below.abort()
+
+    # ---- called by the loop ------------------------------------------------------------------------------
 
     @override
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._expect_nothing()
-        self._has_taken()
-        super().connection_lost(exc)
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._below = self._transport = cast("asyncio.Transport", transport)
+        self._others.add(self)
+        _make_room(self._others, self)
+        if self._tls is None:
+            self._begin()
+            return
+        # asyncio's own server shows a connection only after the handshake, so that those that never end it
+        # would not be counted.
+        self._early = []
+        self._below.pause_reading()  # until TLS reads
+        self._handshake = self._loop.create_task(self._shake_hands(self._tls))
+
+    async def _shake_hands(self, tls: ssl.SSLContext) -> None:
+        try:
+            secure = await self._loop.start_tls(
+                self._below, self, tls, server_side=True, ssl_handshake_timeout=HEAD_SECONDS
+            )
+        except OSError:  # the client broke off, speaks no TLS or another one: it has no more of the server
+            self._others.discard(self)
+            return
+        if secure is None or secure.is_closing():
+            self._others.discard(self)
+            return
+        self._transport, early, self._early = secure, self._early, None
+        self._begin()
+        if early:
+            self.data_received(b"".join(early))
+
+    def _begin(self) -> None:
+        self._http.connection_made(self._transport)
+        self._expect_head()
 
     @override
     def data_received(self, data: bytes) -> None:
+        if self._early is not None:
+            self._early.append(data)
+            return
         if self._timer is None and self._is_idle:
             self._expect_head()
-        super().data_received(data)
+        try:
+            self._http.data_received(data)
+        except h11.LocalProtocolError:
+            # A body that is no HTTP, after its answer has begun: there is nothing left to say to it.
+            self._transport.abort()
 
     @override
-    def handle_events(self) -> None:
-        former = self.cycle
-        super().handle_events()
-        if self.cycle is not former:
-            self._expect_nothing()
-            if not self._left():
-                self._has_taken()
+    def eof_received(self) -> bool | None:
+        return self._http.eof_received() if self._early is None else None
 
     @override
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP, unless the answer to its head has begun: then only the end is left."""
-        if not self._is_idle:
-            self.cycle.disconnected = True  # whatever the page still sends goes nowhere
-        if self.conn.our_state in _MAY_ANSWER:
-            super().send_400_response(msg)
-        else:
-            self.transport.close()
+    def pause_writing(self) -> None:
+        self._http.pause_writing()
 
     @override
-    def on_response_complete(self) -> None:
-        self.waits_since = self.loop.time()
+    def resume_writing(self) -> None:
+        self._http.resume_writing()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._others.discard(self)
+        self._expect_nothing()
+        self._has_taken()
+        if self._early is None:
+            self._http.connection_lost(exc)
+
+    # ---- requests ----------------------------------------------------------------------------------------
+
+    async def _observed(self, scope: Any, receive: Callable[..., Any], send: Callable[..., Any]) -> None:
+        """Call the application, and note when the request has come and when its answer is complete."""
+        self._expect_nothing()
+        if not self._left():
+            self._has_taken()
+        self._is_idle = is_complete = False
+
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            nonlocal is_complete
+            if self._transport.is_closing():
+                return  # a refusal of the body has been sent already
+            await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                is_complete = True
+                self._end_answer()
+
+        if not self._transport.is_closing():
+            await self._app(scope, receive, sending)
+        if self._transport.is_closing():
+            while (await receive())["type"] != "http.disconnect":
+                pass  # uvicorn would log that the application has not answered
+        elif not is_complete:
+            self._end_answer()
+
+    def _end_answer(self) -> None:
+        self._is_idle = True
+        self.waits_since = self._loop.time()
         if self._untaken is None and self._left():
-            self._untaken = self.loop.call_later(ANSWER_SECONDS, self._end_untaken)
-        super().on_response_complete()
+            self._untaken = self._loop.call_later(ANSWER_SECONDS, self._end_untaken)
 
     def _left(self) -> int:
         """Return the bytes that wait for the client to take them."""
-        below = 0 if self.below is None else self.below.get_write_buffer_size()
-        return below + self.transport.get_write_buffer_size()
+        below = 0 if self._below is self._transport else self._below.get_write_buffer_size()
+        return below + self._transport.get_write_buffer_size()
 
     def _has_taken(self) -> None:
         if self._untaken is not None:
@@ -109,10 +183,10 @@ class BoundedConnection(H11Protocol):
     def _end_untaken(self) -> None:
         self._untaken = None
         if self._left():
-            self.transport.abort()
+            self._transport.abort()
 
     def _expect_head(self) -> None:
-        self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+        self._timer = self._loop.call_later(HEAD_SECONDS, self._transport.abort)
 
     def _expect_nothing(self) -> None:
         if self._timer is not None:
@@ -120,65 +194,7 @@ class BoundedConnection(H11Protocol):
             self._timer = None
 
 
-class TlsHandshake(asyncio.Protocol):
-    """A connection until its TLS handshake has ended; then *http* has it.
-
-    asyncio's own server shows a connection to its protocol only after the handshake, so those that never end
-    it would not be counted.
-    """
-
-    waits = True
-    """The server waits for the client, as :attr:`BoundedConnection.waits`."""
-
-    def __init__(self, http: BoundedConnection, tls: ssl.SSLContext) -> None:
-        self.http = http
-        self.tls = tls
-        self.connections: set[Any] = http.connections
-        self.waits_since = http.waits_since
-        self.transport: asyncio.Transport
-        self._task: asyncio.Task[None] | None = None
-        self._early: list[bytes] = []
-        """What came with the end of the handshake."""
-
-    @override
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)
-        self.transport.pause_reading()  # until TLS reads
-        self.connections.add(self)
-        _make_room(self.connections, self)
-        self._task = self.http.loop.create_task(self._shake_hands())
-
-    @override
-    def data_received(self, data: bytes) -> None:
-        self._early.append(data)
-
-    @override
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.connections.discard(self)
-
-    def shutdown(self) -> None:
-        """Called by uvicorn when the server ends."""
-        self.transport.abort()
-
-    async def _shake_hands(self) -> None:
-        try:
-            secure = await self.http.loop.start_tls(
-                self.transport, self, self.tls, server_side=True, ssl_handshake_timeout=HEAD_SECONDS
-            )
-        except OSError:  # the client broke off, speaks no TLS or another one: it has no more of the server
-            return
-        finally:
-            self.connections.discard(self)
-        if secure is None or secure.is_closing():
-            return
-        self.http.below = self.transport
-        secure.set_protocol(self.http)
-        self.http.connection_made(secure)
-        if self._early:
-            self.http.data_received(b"".join(self._early))
-
-
-def _make_room(connections: set[Any], newest: BoundedConnection | TlsHandshake) -> None:
+def _make_room(connections: set[BoundedConnection], newest: BoundedConnection) -> None:
     """End the connection that the server has waited longest for, if there are too many. O(n).
 
     That is the newest one if all others have a request.
@@ -187,5 +203,4 @@ def _make_room(connections: set[Any], newest: BoundedConnection | TlsHandshake) 
         return
     waiting = [each for each in connections if each is not newest and each.waits]
     oldest = min(waiting, key=lambda each: each.waits_since, default=newest)
-    connections.discard(oldest)
-    oldest.transport.abort()
+    oldest.abort()

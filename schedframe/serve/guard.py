@@ -1,9 +1,9 @@
-"""Layers around the pages: authorization, headers of every answer, and faults of a page."""
+"""Layers around the pages: authorization, headers of every answer, requests that are refused, and faults."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import MutableMapping
+from collections.abc import Iterable, MutableMapping
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -23,7 +23,7 @@ _HEADERS: Final = [(b"cache-control", b"no-cache, private"), (b"x-content-type-o
 
 @frozen
 class Surrounded:
-    """Adds headers to every answer, and answers 500 when a page or the guard fails."""
+    """Adds headers to every answer, refuses ambiguous requests, and answers 500 when what is inside fails."""
 
     app: ASGIApp
 
@@ -31,7 +31,7 @@ class Surrounded:
         """Answer one request."""
         if scope["type"] != "http":
             return
-        has_begun = False
+        has_begun, app = False, refusal_of_framing(scope["headers"]) or self.app
 
         async def sending(message: MutableMapping[str, Any]) -> None:
             nonlocal has_begun
@@ -41,7 +41,7 @@ class Surrounded:
             await send(message)
 
         try:
-            await self.app(scope, receive, sending)
+            await app(scope, receive, sending)
         except Exception:
             logger.exception("%s failed", _shown(scope))
             if not has_begun:  # when a page fails, Starlette answers before it passes the fault on
@@ -91,6 +91,18 @@ class Guard:
             path == each or (each.endswith("*") and path.startswith(each[:-1]))
             for each in self.always_allowed
         )
+
+
+def refusal_of_framing(headers: Iterable[tuple[bytes, bytes]]) -> Response | None:
+    """Return the answer to a request whose body may end elsewhere for a proxy on the way, else ``None``.
+
+    Another request could be hidden in its body. h11 refuses two lengths, but takes chunks beside a length.
+    """
+    names = {name for name, _ in headers}
+    if names >= {b"content-length", b"transfer-encoding"}:
+        text = "a request has a Content-Length or a Transfer-Encoding, not both\n"
+        return PlainTextResponse(text, 400, {"Connection": "close"})
+    return None
 
 
 def _shown(scope: Scope) -> str:

@@ -17,7 +17,7 @@ from attrs import define, field, frozen
 
 from .._tls import REFRESH_SECONDS, CertificateWatch
 from ..errors import ClusterError
-from .connections import connection
+from .connections import BoundedConnection
 
 logger = logging.getLogger("schedframe.serve")
 
@@ -70,6 +70,7 @@ class HttpServer:
     """Reads the certificate again if it changed; called every few seconds on the thread of the server."""
     on_close: Callable[[], Awaitable[None]] | None = None
     """Called on the loop of the server when it has ended."""
+    _connections: set[BoundedConnection] = field(factory=set, init=False)
     _server: uvicorn.Server | None = field(default=None, init=False)
     _thread: threading.Thread | None = field(default=None, init=False)
     _socket: socket.socket | None = field(default=None, init=False)
@@ -101,7 +102,7 @@ class HttpServer:
         config = uvicorn.Config(
             self.app,
             loop="asyncio",
-            http=cast("type[asyncio.Protocol]", partial(connection, listener.tls)),  # it is called, no more
+            http="h11",
             ws="none",
             lifespan="off",
             log_config=None,
@@ -113,6 +114,9 @@ class HttpServer:
             h11_max_incomplete_event_size=LONGEST_HEAD,
         )
         config.load()
+        # It is called, no more.
+        bounded = partial(BoundedConnection, config.http_protocol_class, listener.tls, self._connections)
+        config.http_protocol_class = cast("type[asyncio.Protocol]", bounded)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._serve, name="schedframe-http", daemon=True)
         self._thread.start()
@@ -128,6 +132,8 @@ class HttpServer:
             await server.serve(sockets=[listening])
         finally:
             refreshing.cancel()
+            for each in list(self._connections):  # those whose handshake has not ended
+                each.abort()
             if self.on_close is not None:
                 await self.on_close()
 

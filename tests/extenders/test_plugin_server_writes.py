@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from schedframe import InMemoryCluster, NodeInfo, Pod, Status, hookimpl
 from schedframe._tls import client_context
 from schedframe.cluster import ClusterPort
 from schedframe.cluster.flaky import FlakyCluster
-from schedframe.embed.extender_server import ExtenderServer, PluginExtender
+from schedframe.embed.plugin_extender import PluginExtender
 from tests.configurations import META
 from tests.cycle.build import make_node, make_pod
 
@@ -221,14 +220,18 @@ def test_a_scheduler_asks_all_four_calls_over_https(
     plugins: PluginExtender, cluster: InMemoryCluster, tmp_path: Path
 ) -> None:
     """Pods with a licence preempt what the plugin needs, and the plugin binds them."""
-    pytest.importorskip("cryptography")
+    for name in ("cryptography", "starlette", "uvicorn"):
+        pytest.importorskip(name, reason="the extra serve is not installed")
+    from schedframe.serve import HttpServer, Listener
+    from schedframe.serve.extender import extender_application
+
     from .certificates import LOOPBACK, Authority, server_context
 
     authority = Authority("authority")
-    server = ExtenderServer(plugins, tls=server_context(tmp_path, authority.issue("server", LOOPBACK)))
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    url = f"https://127.0.0.1:{server.server_port}"
+    tls = server_context(tmp_path, authority.issue("server", LOOPBACK))
+    server = HttpServer(extender_application(plugins), Listener(tls=tls))
+    server.start()
+    url = server.url
     trust = client_context(authority.cert.decode())
     with urlopen(Request(f"{url}/healthz"), context=trust) as answer:
         assert answer.status == 200
@@ -249,6 +252,4 @@ def test_a_scheduler_asks_all_four_calls_over_https(
         one = cluster.get("Pod", "default/one")
         assert one is not None
         assert one.spec.node_name == "free"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    server.close()

@@ -13,9 +13,10 @@ import pytest
 pytest.importorskip("cryptography", reason="the extra serve is not installed")
 
 from schedframe._tls import ServerCertificate
-from schedframe.cli.extender import _refreshed
-from schedframe.embed.extender_server import ExtenderServer, PluginExtender
+from schedframe.embed.plugin_extender import PluginExtender
 from schedframe.errors import InputError
+from schedframe.serve import HttpServer, Listener
+from schedframe.serve.extender import extender_application
 from tests.configurations import META
 
 from .certificates import LOOPBACK, Authority, Pair
@@ -46,11 +47,11 @@ def plugins() -> Iterator[PluginExtender]:
     extender.close()
 
 
-def asked(server: ExtenderServer, authority: Authority, client: Pair, folder: Path) -> int:
+def asked(server: HttpServer, authority: Authority, client: Pair, folder: Path) -> int:
     context = ssl.create_default_context(cadata=authority.cert.decode())
     context.verify_flags &= ~getattr(ssl, "VERIFY_X509_STRICT", 0)
     context.load_cert_chain(*client.write(folder, "client"))
-    connection = http.client.HTTPSConnection("127.0.0.1", server.server_port, timeout=10, context=context)
+    connection = http.client.HTTPSConnection("127.0.0.1", server.port, timeout=10, context=context)
     try:
         connection.request("GET", "/healthz")
         return connection.getresponse().status
@@ -61,6 +62,7 @@ def asked(server: ExtenderServer, authority: Authority, client: Pair, folder: Pa
 def test_certificate_key_and_authority_of_clients_are_replaced(
     tmp_path: Path, plugins: PluginExtender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("schedframe.serve.server.REFRESH_SECONDS", 0.01)
     for name in ("REFRESH_SECONDS", "RETRY_SECONDS"):
         monkeypatch.setattr(f"schedframe._tls.{name}", 0.01)
     old, new = Authority("old"), Authority("new")
@@ -71,28 +73,23 @@ def test_certificate_key_and_authority_of_clients_are_replaced(
     files = Looked(cert, key, authority)
     files.refresh()
     files.is_new.clear()
-    server = ExtenderServer(plugins, tls=files.context)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
+    server = HttpServer(extender_application(plugins), Listener(tls=files.context), files.refresh)
+    server.start()
     try:
-        with _refreshed(files):
-            assert asked(server, old, old.issue("client"), tmp_path) == 200
-            with pytest.raises((OSError, http.client.HTTPException)):
-                asked(server, old, new.issue("client"), tmp_path)
-            authority.write_bytes(new.cert)
-            assert files.is_new.wait(10)
-            assert asked(server, old, new.issue("client"), tmp_path) == 200
-            files.is_new.clear()
-            key.write_bytes(second.key)
-            assert files.is_refused.wait(10)
-            assert asked(server, old, new.issue("client"), tmp_path) == 200, "the former pair"
-            cert.write_bytes(second.cert)
-            assert files.is_new.wait(10)
-            assert asked(server, new, new.issue("client"), tmp_path) == 200
-            with pytest.raises((OSError, http.client.HTTPException)):
-                asked(server, new, old.issue("client"), tmp_path)
+        assert asked(server, old, old.issue("client"), tmp_path) == 200
+        with pytest.raises((OSError, http.client.HTTPException)):
+            asked(server, old, new.issue("client"), tmp_path)
+        authority.write_bytes(new.cert)
+        assert files.is_new.wait(10)
+        assert asked(server, old, new.issue("client"), tmp_path) == 200
+        files.is_new.clear()
+        key.write_bytes(second.key)
+        assert files.is_refused.wait(10)
+        assert asked(server, old, new.issue("client"), tmp_path) == 200, "the former pair"
+        cert.write_bytes(second.cert)
+        assert files.is_new.wait(10)
+        assert asked(server, new, new.issue("client"), tmp_path) == 200
+        with pytest.raises((OSError, http.client.HTTPException)):
+            asked(server, new, old.issue("client"), tmp_path)
     finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-    assert "schedframe-certificate" not in [each.name for each in threading.enumerate()]
+        server.close()
