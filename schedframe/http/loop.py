@@ -26,6 +26,8 @@ CONNECT_SECONDS: Final = 5.0
 """Seconds to make a connection, proxy and TLS included."""
 UNACKNOWLEDGED_MS: Final = 8000
 """Milliseconds for which sent data may stay unacknowledged before the kernel ends the connection."""
+READ_BYTES: Final = 1 << 18
+"""Bytes that are read at once, at most; as much as asyncio reads."""
 RESET: Final = struct.pack("ii", 1, 0)
 """Value of SO_LINGER for which closing a socket discards what is not yet sent."""
 
@@ -56,6 +58,7 @@ class ConnectionPool:
 
     _kept: KeptConnections[Connection] = field(factory=KeptConnections, init=False)
     _all: set[Connection] = field(factory=set, init=False)
+    _buffer: memoryview = field(factory=lambda: memoryview(bytearray(READ_BYTES)), init=False)
     _failed: set[Any] = field(factory=set, init=False)
     """Socket addresses that did not answer; they are tried after the others."""
 
@@ -151,7 +154,7 @@ class ConnectionPool:
     async def _open(self, found: Any, address: Address, make: type[C]) -> C:
         made = new_socket(found)
         made.setblocking(False)
-        connection = make(made, self._all)
+        connection = make(made, self._all, self._buffer)
         try:
             await asyncio.get_running_loop().sock_connect(made, found[4])
             await _secure(connection, address)
