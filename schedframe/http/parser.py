@@ -15,7 +15,10 @@ import httptools
 LARGEST_HEAD: Final = 65_536
 """Bytes of a head, and of what is no body after it, such as the extension of a chunk."""
 LARGEST_BODY: Final = 1 << 28
-"""Bytes of a body, decompressed: whole nodes of the largest clusters take some ten MB, a page of pods less.
+"""Bytes of a body: whole nodes of the largest clusters take some ten MB, a page of pods less."""
+LARGEST_INFLATED: Final = 1 << 25
+"""Bytes that a compressed body may become. No request asks for compression, and one read of 256 KiB can
+become 256 MiB, which would keep the loop busy for seconds.
 """
 _READ: Final = frozenset(
     {b"content-encoding", b"content-length", b"location", b"retry-after", b"transfer-encoding"}
@@ -68,6 +71,7 @@ class ReplyParser:
         self._body = bytearray()  # a list of pieces would take forty times their size if they are tiny
         self._last_piece = b""
         self._inflater: Any = None
+        self._bound = self._largest_body
         self._reply: Reply | None = None
         self._has_rest = False
         """Whether something came behind the answer."""
@@ -157,6 +161,7 @@ class ReplyParser:
             self._problem = self._too_large()
         elif self.headers.get("content-encoding", "identity").lower() != "identity":
             self._inflater = zlib.decompressobj(_ANY_COMPRESSION)
+            self._bound = min(self._bound, LARGEST_INFLATED)
 
     @property
     def _has_body(self) -> bool:
@@ -169,7 +174,7 @@ class ReplyParser:
             return
         if self._inflater is not None:
             piece = self._inflate(piece)
-        if len(self._body) + len(piece) > self._largest_body:
+        if len(self._body) + len(piece) > self._bound:
             self._problem = self._too_large()
         elif self._sink is not None and self.status == 200:
             self._sink(piece)
@@ -188,7 +193,7 @@ class ReplyParser:
     def _inflate(self, piece: bytes) -> bytes:
         """Return *piece* decompressed, at most one byte more than there is room for."""
         try:
-            inflated: bytes = self._inflater.decompress(piece, self._largest_body - len(self._body) + 1)
+            inflated: bytes = self._inflater.decompress(piece, self._bound - len(self._body) + 1)
         except zlib.error as error:
             self._problem = f"the answer cannot be decompressed: {error}"
             return b""
@@ -197,4 +202,4 @@ class ReplyParser:
         return inflated
 
     def _too_large(self) -> str:
-        return f"the body of the answer is longer than {self._largest_body} bytes"
+        return f"the body of the answer is longer than {self._bound} bytes"

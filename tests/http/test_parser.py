@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe.http.parser import LARGEST_HEAD, Reply, ReplyError, ReplyParser
+from schedframe.http.parser import LARGEST_HEAD, LARGEST_INFLATED, Reply, ReplyError, ReplyParser
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -219,6 +219,12 @@ def test_a_body_that_is_too_large(data: bytes, size: int) -> None:
     parser = ReplyParser(largest_body=1000)
     with pytest.raises(ReplyError, match="the body of the answer is longer than 1000 bytes"):
         fed(data, [size] * (len(data) // size), parser)
+
+
+def test_a_compressed_body_has_a_bound_of_its_own() -> None:
+    data = plain(gzip.compress(b"a" * (LARGEST_INFLATED + 1), 1, mtime=0), b"Content-Encoding: gzip")
+    with pytest.raises(ReplyError, match=f"longer than {LARGEST_INFLATED} bytes"):
+        ReplyParser().feed(data)
 
 
 def test_a_length_that_is_too_large_is_refused_before_the_body() -> None:
