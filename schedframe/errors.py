@@ -63,11 +63,15 @@ class InputError(SchedframeError, ValueError):
             path = prefix + self.path
         else:
             path = f"{prefix}.{self.path}" if prefix else self.path
-        return InputError(path, self.problem, self.fix, location=self.location)
+        return self.moved(path, self.location)
 
     def in_location(self, location: str) -> InputError:
         """Return the same error with the file and document it was found in."""
-        return InputError(self.path, self.problem, self.fix, location=location)
+        return self.moved(self.path, location)
+
+    def moved(self, path: str, location: str) -> InputError:
+        """Return the same error with another path and location."""
+        return InputError(path, self.problem, self.fix, location=location)
 
 
 class InputErrors(InputError):
@@ -81,10 +85,24 @@ class InputErrors(InputError):
         first = self._errors[0]
         super().__init__(first.path, first.problem, first.fix, location=first.location)
 
+    @staticmethod
+    def of(errors: Iterable[InputError]) -> InputError:
+        """Return the one error that there is, or all as one."""
+        every = tuple(errors)
+        return every[0] if len(every) == 1 else InputErrors(every)
+
     @property
     def errors(self) -> tuple[InputError, ...]:
         """The single problems."""
         return self._errors
+
+    def at(self, prefix: str) -> InputError:
+        """Return the same errors one level further out."""
+        return InputErrors(error.at(prefix) for error in self._errors)
+
+    def in_location(self, location: str) -> InputError:
+        """Return the same errors with the file and document they were found in."""
+        return InputErrors(error.in_location(location) for error in self._errors)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._errors,)
@@ -109,10 +127,8 @@ class Problems:
 
     def raise_any(self) -> None:
         """Raise the error, or all as one :class:`InputErrors`; nothing if there are none."""
-        if len(self.errors) == 1:
-            raise self.errors[0]
         if self.errors:
-            raise InputErrors(self.errors)
+            raise InputErrors.of(self.errors)
 
 
 def _restored(cls: type[InputError], path: str, problem: str, fix: str, location: str) -> InputError:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 REPLACEMENT: Final = "\ufffd"
@@ -51,3 +52,15 @@ def json_source(data: bytes) -> str:
     if "\\ud" in text or "\\uD" in text:
         text = _ESCAPE.sub(lambda found: "\\ufffd" if found.group(1) else found.group(0), text)
     return text
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Return the question after a similar word of *known*; empty if none is similar."""
+    folded = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), folded, n=1)
+    return did_you_mean(folded[close[0]]) if close else ""
+
+
+def did_you_mean(word: str) -> str:
+    """Return the question whether *word* is meant."""
+    return f"did you mean {word}?"

@@ -1,41 +1,53 @@
 """Decoders and encoders of values, derived from the declarations of attrs classes.
 
 A decoder walks over the fields that are present, so its cost depends on the size of the manifest, not on the
-number of fields of a class. Unknown fields are ignored, null means absent, and a wrong type is an
-:class:`InputError` with the path of the field.
+number of fields of a class. A wrong type is an :class:`InputError` with the path of the field; several are
+reported at once. In manifests unknown fields are ignored and null means absent; a *strict* decoder, that of
+configurations, refuses unknown fields, takes ready instances, and calls the constructors with their checks.
 """
 
 from __future__ import annotations
 
 import marshal
 import re
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
 from types import NoneType, UnionType
-from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
-from .._brief import shown
 from .._checked import unchecked
-from ..errors import InputError
-from ._wire import EMPTY, WIRE, Wire
+from ..errors import InputError, InputErrors
+from ._text import meant
+from ._wire import WIRE, Wire
+from .duration import Duration
 from .quantity import Quantity, parse_quantity
+from .valuecodecs import (
+    Codec,
+    Decode,
+    MissingField,
+    UnknownField,
+    at_key,
+    choice_of,
+    decode_anything,
+    decode_bool,
+    decode_bytes,
+    decode_duration,
+    decode_float,
+    decode_int,
+    decode_int_or_text,
+    decode_text,
+    encode_bytes,
+    expected,
+    key_error,
+    list_of,
+    map_of,
+    object_error,
+    share,
+)
 
 T = TypeVar("T")
-Decode = Callable[[Any], Any]
-Encode = Callable[[Any], Any]
-
-_share: Final[Callable[[Any], Any]] = sys.intern
-_PLAIN_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
-
-
-class Codec(NamedTuple):
-    """Values of type ``expected`` are taken as they are; others go through ``decode``."""
-
-    expected: type | None
-    decode: Decode
-    encode: Encode | None
 
 
 class _Field(NamedTuple):
@@ -48,201 +60,61 @@ class _Field(NamedTuple):
     codec: Codec
 
 
-MOST_LEVELS: Final = 512
-"""Levels of a value of any form, such as the parameters of a driver; drivers have a handful."""
+_LEAVES: Final[Mapping[Any, Codec]] = {
+    str: Codec(str, decode_text, None),
+    bool: Codec(bool, decode_bool, None),
+    float: Codec(None, decode_float, None),
+    Any: Codec(None, decode_anything, None),
+    object: Codec(None, decode_anything, None),
+    Quantity: Codec(None, parse_quantity, str),
+    Duration: Codec(None, decode_duration, str),
+    bytes: Codec(None, decode_bytes, encode_bytes),
+}
+_ZEROS: Final[Mapping[Any, Any]] = {str: "", int: 0, float: 0.0, bool: False}
+"""What a strict decoder makes of null in a list or map, as Go does."""
+_LISTS: Final[Mapping[Any, Callable[[list[Any]], Any]]] = {
+    tuple: tuple,
+    Sequence: tuple,
+    list: list,
+    set: set,
+    frozenset: frozenset,
+}
 
 
-@attrs.frozen
-class UnreadPart:
-    """Stands in a manifest for a part that cannot be read; no field takes it."""
-
-    problem: str
-    """What it is: ``nesting of more than 576 levels``."""
-
-
-def describe(value: Any) -> str:
-    """Return a description of a value for messages: ``5 (a number)``, ``a list``."""
-    if isinstance(value, UnreadPart):
-        return value.problem
-    if isinstance(value, Mapping):
-        return "an object"
-    if isinstance(value, list | tuple):
-        return "a list"
-    if value is None:
-        return "null"
-    written = shown(value)
-    if isinstance(value, bool):
-        return f"{str(value).lower()} (true or false)"
-    if isinstance(value, int | float):
-        return f"{written} (a number)"
-    return f"{written} (text)" if isinstance(value, str) else f"{written} ({type(value).__name__})"
-
-
-def at_key(error: InputError, key: Any) -> InputError:
-    """Return *error* one level further out, in the member *key* of a mapping, which may be no text."""
-    if not isinstance(key, str):
-        key = shown(key)
-    return error.at(key if _PLAIN_KEY.fullmatch(key) else f'["{key}"]')
-
-
-def decode_text(value: Any) -> str:
-    """Return a text. Numbers and booleans are refused, as by the API server."""
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, bool | int | float):
-        written = shown(value).lower() if isinstance(value, bool) else shown(value)
-        raise InputError("", f"expected text, got {describe(value)}", f'put it in quotes: "{written}"')
-    raise InputError("", f"expected text, got {describe(value)}", "write a string")
-
-
-def decode_bool(value: Any) -> bool:
-    """Return ``true`` or ``false``. Anything else is refused."""
-    if isinstance(value, bool):
-        return value
-    raise InputError(
-        "", f"expected true or false, got {describe(value)}", "write true or false, without quotes"
-    )
-
-
-def _decode_int(bits: int) -> Decode:
-    high = 2 ** (bits - 1) - 1
-
-    def decode(value: Any) -> int:
-        if type(value) is int:
-            if -high <= value <= high or value == -high - 1:
-                return value
-            problem = f"{shown(value)} does not fit into {bits} bits"
-            raise InputError("", problem, f"write a number up to {high}")
-        if isinstance(value, str) and re.fullmatch(r"[+-]?[0-9]+", value):
-            raise InputError("", f"expected a whole number, got {describe(value)}", "leave out the quotes")
-        raise InputError("", f"expected a whole number, got {describe(value)}", "write a number like 3")
-
-    return decode
-
-
-decode_integer: Final = _decode_int(64)
-"""Decoder of whole numbers of 64 bits."""
-
-
-def _decode_int_or_text(value: Any) -> int | str:
-    if type(value) is int or isinstance(value, str):
-        return value
-    raise InputError(
-        "", f"expected a number or text, got {describe(value)}", 'write a number like 1 or "50%"'
-    )
-
-
-def _decode_anything(value: Any) -> Any:
-    """Return *value* if others can work with it: functions that call themselves end at a thousand levels."""
-    level = [value]
-    for _ in range(MOST_LEVELS):
-        level = _inside(level)
-        if not level:
-            return value
-    raise InputError("", f"nesting of more than {MOST_LEVELS} levels", "write it flatter")
-
-
-def _inside(values: Iterable[Any]) -> list[Any]:
-    """Return the items of *values*, each object once: YAML can name one a million times."""
-    found: dict[int, Any] = {}
-    for value in values:
-        if isinstance(value, UnreadPart):
-            raise InputError("", describe(value), "write plain JSON")
-        if isinstance(value, Mapping):
-            found |= {id(each): each for each in value.values()}
-        elif isinstance(value, list | tuple):
-            found |= {id(each): each for each in value}
-    return list(found.values())
-
-
-def list_of(item: Codec) -> Codec:
-    """Return the codec of lists of *item*, which become tuples."""
-    expected, convert, encode = item
-
-    def decode(value: Any) -> tuple[Any, ...]:
-        if not isinstance(value, list | tuple):
-            raise InputError(
-                "",
-                f"expected a list, got {describe(value)}",
-                "write a list: [...], or one item a line after -",
-            )
-        result = []
-        for index, entry in enumerate(value):
-            if type(entry) is expected:
-                result.append(_share(entry) if expected is str else entry)
-                continue
-            try:
-                result.append(convert(entry))
-            except InputError as error:
-                raise error.at(f"[{index}]") from None
-        return tuple(result)
-
-    return Codec(None, decode, list if encode is None else lambda values: [encode(value) for value in values])
-
-
-def map_of(item: Codec, *, share: bool = False) -> Codec:
-    """Return the codec of objects with members of any name, each an *item*. Null members count as absent.
-
-    *share*: equal texts among the values become one object, as equal names always do.
-    """
-    expected, convert, encode = item
-
-    def decode(value: Any) -> Mapping[str, Any]:
-        result = {}
-        for key, entry in _members(value):
-            if entry is None:
-                continue
-            name = _share(key) if type(key) is str else key
-            if type(entry) is expected:
-                result[name] = _share(entry) if share else entry
-                continue
-            try:
-                result[name] = convert(entry)
-            except InputError as error:
-                raise at_key(error, key) from None
-        return result or EMPTY
-
-    if encode is None:
-        return Codec(None, decode, dict)
-    return Codec(None, decode, lambda values: {key: encode(value) for key, value in values.items()})
-
-
-def _members(value: Any) -> list[tuple[str, Any]]:
-    if type(value) is not dict and not isinstance(value, Mapping):
-        raise InputError("", f"expected an object, got {describe(value)}", "write members as key: value")
-    for key in value:
-        if not isinstance(key, str):
-            fix = f'put it in quotes: "{shown(key)}"'
-            raise InputError("", f"expected text as key, got {describe(key)}", fix)
-    return list(value.items())
-
-
-def _codec(hint: Any, bits: int = 64) -> Codec:
+def _codec(hint: Any, bits: int = 64, *, strict: bool = False) -> Codec:
     """Return the codec of a type annotation."""
-    if hint is str:
-        return Codec(str, decode_text, None)
-    if hint is bool:
-        return Codec(bool, decode_bool, None)
+    if (leaf := _LEAVES.get(hint)) is not None:
+        return leaf
     if hint is int:
-        return Codec(None, _decode_int(bits), None)
-    if hint is Any:
-        return Codec(None, _decode_anything, None)
-    if hint is Quantity:
-        return Codec(None, parse_quantity, str)
-    if attrs.has(hint):
-        return Codec(None, decoder(hint), encoder(hint))
+        return Codec(None, decode_int(bits, point=strict), None)
+    if isinstance(hint, type) and attrs.has(hint):
+        return Codec(None, decoder(hint, strict=strict), None if strict else encoder(hint))
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return Codec(None, choice_of({member.value: member for member in hint}), None)
     origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return Codec(None, choice_of({value: value for value in args}), None)
     if origin in (Union, UnionType):
         kinds = [arg for arg in args if arg is not NoneType]
         if len(kinds) == 1:
-            return _codec(kinds[0], bits)
+            return _codec(kinds[0], bits, strict=strict)
         if set(kinds) == {int, str}:
-            return Codec(None, _decode_int_or_text, None)
-    if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
-        return list_of(_codec(args[0], bits))
-    if origin is Mapping and args[0] is str:
-        return map_of(_codec(args[1], bits))
+            return Codec(None, decode_int_or_text, None)
+    if origin in _LISTS and (origin is not tuple or args[1:] == (Ellipsis,)):
+        return list_of(_item(args[0], bits, strict=strict), _LISTS[origin])
+    if origin in (Mapping, dict) and args[0] is str:
+        return map_of(_item(args[1], bits, strict=strict), nulls=strict)
     raise TypeError(f"no codec for {hint!r}: declare one with wire(decode=…, encode=…)")
+
+
+def _item(hint: Any, bits: int, *, strict: bool) -> Codec:
+    """Return the codec of the items of a list or map. Of null a strict one makes what Go does: a zero."""
+    codec = _codec(hint, bits, strict=strict)
+    zero = {} if isinstance(hint, type) and attrs.has(hint) and hint not in _LEAVES else _ZEROS.get(hint)
+    if not strict or zero is None:
+        return codec
+    convert = codec.decode
+    return codec._replace(decode=lambda value: convert(zero if value is None else value))
 
 
 def sharing(decode: Decode, values: int = 0, generations: list[dict[bytes, Any]] | None = None) -> Decode:
@@ -284,25 +156,39 @@ _MAX_SHARED_VALUES: Final = 2048
 """Values in one memo of :func:`sharing`."""
 
 
-def _fields(cls: type[Any]) -> tuple[_Field, ...]:
+def json_key(attribute: attrs.Attribute[Any]) -> str:
+    """Return the key of a field in manifests and configurations; empty if it is not there."""
+    declared: Wire = attribute.metadata.get(WIRE) or Wire()
+    head, *rest = attribute.name.strip("_").split("_")
+    key = declared.name or head + "".join(part[:1].upper() + part[1:] for part in rest)
+    return "" if declared.skip or not attribute.init else key
+
+
+def json_names(cls: type[Any]) -> dict[str, str]:
+    """Return attribute → key in manifests and configurations."""
+    return {attribute.name: key for attribute in attrs.fields(cls) if (key := json_key(attribute))}
+
+
+def _fields(cls: type[Any], *, strict: bool = False) -> tuple[_Field, ...]:
     hints = get_type_hints(cls)
-    declared = [(attribute, attribute.metadata.get(WIRE) or Wire()) for attribute in attrs.fields(cls)]
     return tuple(
-        _field(attribute, wire, hints[attribute.name]) for attribute, wire in declared if not wire.skip
+        _field(attribute, key, hints[attribute.name], strict=strict)
+        for attribute in attrs.fields(cls)
+        if (key := json_key(attribute))
     )
 
 
-def _field(attribute: attrs.Attribute[Any], declared: Wire, hint: Any) -> _Field:
-    head, *rest = attribute.name.split("_")
+def _field(attribute: attrs.Attribute[Any], key: str, hint: Any, *, strict: bool) -> _Field:
+    declared: Wire = attribute.metadata.get(WIRE) or Wire()
     if declared.decode is not None:
         codec = Codec(None, declared.decode, declared.encode)
     else:
-        codec = _codec(hint, declared.bits)
+        codec = _codec(hint, declared.bits, strict=strict)
     if declared.share:
         codec = codec._replace(decode=sharing(codec.decode))
     return _Field(
         name=attribute.alias or attribute.name,
-        key=declared.name or head + "".join(part.capitalize() for part in rest),
+        key=key,
         always=declared.always,
         optional=attribute.default is None,
         default=attribute.default,
@@ -314,49 +200,133 @@ def _field(attribute: attrs.Attribute[Any], declared: Wire, hint: Any) -> _Field
 CHECK: Final = "_check_manifest"
 """Name of the method that checks several fields of a class together. It raises :class:`InputError`."""
 
-_decoders: dict[type[Any], Callable[[Any], Any]] = {}
+_decoders: dict[tuple[type[Any], bool], Callable[[Any], Any]] = {}
 _encoders: dict[type[Any], Callable[[Any], dict[str, Any]]] = {}
 
 
-def decoder(cls: type[T]) -> Callable[[Any], T]:
-    """Return the function that makes a *cls* of its part of a manifest.
+def decoder(cls: type[T], *, strict: bool = False) -> Callable[[Any], T]:
+    """Return the function that makes a *cls* of its part of a manifest, or *strict*: of a configuration.
 
-    The function raises :class:`InputError`, with the path from there.
+    The function raises :class:`InputError`, with the path from there; :class:`InputErrors` for several
+    mistakes, with all of them.
     """
-    existing: Callable[[Any], T] | None = _decoders.get(cls)
+    existing: Callable[[Any], T] | None = _decoders.get((cls, strict))
     if existing is not None:
         return existing
-    table = {
-        each.key: (each.name, each.codec.expected, each.shared, each.codec.decode) for each in _fields(cls)
-    }
+
+    def later(value: Any) -> Any:
+        return _decoders[cls, strict](value)
+
+    if strict:  # classes of authors may hold themselves
+        _decoders[cls, strict] = later
+    try:
+        made = _decoders[cls, strict] = _new_decoder(cls, strict=strict)
+    except BaseException:
+        _decoders.pop((cls, strict), None)
+        raise
+    return made
+
+
+def _new_decoder(cls: type[T], *, strict: bool) -> Callable[[Any], T]:
+    declared = _fields(cls, strict=strict)
+    table = {each.key: (each.name, each.codec.expected, each.shared, each.codec.decode) for each in declared}
     find = table.get
-    empty, make = cls(), unchecked(cls)
-    check = getattr(cls, CHECK, None)
+    empty, make = (None, _constructor(cls, declared)) if strict else (cls(), unchecked(cls))
+    check = None if strict else getattr(cls, CHECK, None)
 
     def decode(value: Any) -> T:
         # The first question answers nearly always, and costs a tenth of the second one.
         if type(value) is not dict and not isinstance(value, Mapping):
-            raise InputError("", f"expected an object, got {describe(value)}", "write members as key: value")
+            raise object_error(value)
         values = {}
+        errors: list[InputError] | None = None
         for key, entry in value.items():
             wanted = find(key)
             if wanted is None or entry is None:
                 continue
-            name, expected, shared, convert = wanted
-            if type(entry) is expected:
-                values[name] = _share(entry) if shared else entry
+            name, kind, shared, convert = wanted
+            if type(entry) is kind:
+                values[name] = share(entry) if shared else entry
                 continue
             try:
                 values[name] = convert(entry)
             except InputError as error:
-                raise error.at(key) from None
-        made = make(**values) if values else empty
+                errors = errors or []
+                errors += error.at(key).errors
+        if errors is not None:
+            raise InputErrors.of(errors)
+        made = make(**values) if values or empty is None else empty
         if check is not None:
             check(made)
         return made
 
-    _decoders[cls] = decode
-    return decode
+    return _strict(cls, declared, decode) if strict else decode
+
+
+def _strict(cls: type[T], declared: Sequence[_Field], decode: Callable[[Any], T]) -> Callable[[Any], T]:
+    """Return *decode* that also takes ready instances, and refuses members without a field."""
+    keys = [each.key for each in declared]
+    needed = [each.key for each in declared if each.default is attrs.NOTHING]
+    # In the v1 API null is as good as absent, but for durations without a default: no pointers there.
+    bare = {each.key for each in declared if each.default == Duration()}
+
+    def misfits(members: Mapping[Any, Any]) -> Iterator[InputError]:
+        for key in needed:
+            if members.get(key) is None:
+                yield MissingField(key, "must be set")
+        for key, entry in members.items():
+            if not isinstance(key, str):
+                yield at_key(key_error(key), key)
+            elif key not in keys:
+                known = f"the fields here are {', '.join(sorted(keys))}" if keys else "there are none here"
+                fix = meant(key, keys) or f"remove it; {known}"
+                yield at_key(UnknownField("", "unknown field", fix), key)
+            elif entry is None and key in bare:
+                yield expected("a duration", entry, 'write a text such as "10s"').at(key)
+
+    def strictly(value: Any) -> T:
+        if isinstance(value, cls):
+            return value
+        errors: list[InputError] = []
+        try:
+            made = decode(value)
+        except InputError as error:
+            errors += error.errors
+        if isinstance(value, Mapping):
+            known = {each.path for each in errors}  # the constructor misses fields, too
+            errors += [each for each in misfits(value) if each.path not in known]
+        if errors:
+            raise InputErrors.of(errors)
+        return made
+
+    return strictly
+
+
+def _constructor(cls: type[T], declared: Sequence[_Field]) -> Callable[..., T]:
+    """Return the constructor of *cls* that raises :class:`InputError` for whatever *cls* refuses."""
+    needed = {each.name: each.key for each in declared if each.default is attrs.NOTHING}
+
+    def make(**values: Any) -> T:
+        if missing := [
+            MissingField(key, "must be set") for name, key in needed.items() if name not in values
+        ]:
+            raise InputErrors.of(missing)
+        try:
+            return cls(**values)
+        except Exception as error:  # whatever an author's class raises is a problem of its data
+            message = str(error.args[0]) if error.args else type(error).__name__
+            raise InputError(_named_in(message, declared), message) from error
+
+    return make
+
+
+_QUOTED: Final = re.compile(r"'(\w+)'")
+
+
+def _named_in(message: str, declared: Sequence[_Field]) -> str:
+    """Return the key of the field in quotes in *message*, as attrs' own validators write it; else empty."""
+    named = _QUOTED.search(message)
+    return next((each.key for each in declared if named and named[1] in (each.name, each.key)), "")
 
 
 def encoder(cls: type[T]) -> Callable[[T], dict[str, Any]]:

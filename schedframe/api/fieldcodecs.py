@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from ..errors import InputError
 from ._wire import wire
-from .codec import Codec, at_key, decode_text, list_of, map_of
 from .quantity import Quantity, parse_quantity
 from .times import format_time, parse_time
+from .valuecodecs import Codec, at_key, decode_text, list_of, map_of
 
 LABEL_HOSTNAME: Final = "kubernetes.io/hostname"
 TIME: Final = wire(decode=parse_time, encode=format_time)
 """Metadata of a field with a timestamp."""
-_texts: Final[Callable[[Any], Mapping[str, str]]] = map_of(Codec(str, decode_text, None), share=True).decode
+_texts: Final[Callable[[Any], Mapping[str, str]]] = map_of(Codec(str, decode_text, None), shared=True).decode
 _MAX_SHARED: Final = 63
 """Characters of the longest label value that is shared; Kubernetes allows no longer ones."""
 

@@ -15,9 +15,9 @@ from .._brief import brief_repr
 from .._checked import check_arguments, checked
 from ..errors import InputError
 from ._wire import wire
-from .codec import describe
 from .metadata import NO_META, Condition, NamespacedObject, ObjectMeta
 from .pod import Pod
+from .valuecodecs import describe
 
 POD_GROUP_SCHEDULED: Final = "PodGroupScheduled"
 """Type of the condition that says whether a group was scheduled."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import InputError, PluginError
 from . import conversion
+from ._text import meant
 from .claims import ResourceClaim, ResourceClaimTemplate
-from .codec import describe
 from .controllers import CONTROLLER_KINDS
 from .devices import DeviceClass, ResourceSlice
 from .groups import PodGroup, Workload
@@ -28,7 +28,7 @@ from .storage import (
     VolumeAttachment,
 )
 from .validation import served
-from .validation.rules import meant
+from .valuecodecs import describe
 from .workloads import (
     Namespace,
     PodDisruptionBudget,

@@ -13,12 +13,12 @@ from attrs import frozen
 from .._checked import checked_except
 from .._validators import has
 from ..errors import InputError, Problems
-from .codec import describe
 from .documents import Document, located, read_documents
 from .kinds import Strict, UnknownKindError, label_of
 from .manifest import from_manifest
 from .metadata import ClusterObject
 from .paths import Steps, steps_of
+from .valuecodecs import describe
 
 OnUnknown = Literal["error", "skip"] | Callable[[str, Mapping[str, Any]], None]
 """Treatment of unknown kinds: raise, skip, or a function of location and manifest."""

@@ -10,13 +10,14 @@ from .._annotations import NAMES
 from .._checked import check_arguments, checked
 from ..errors import InputError, Problems
 from . import conversion
-from .codec import decoder, describe, encoder
+from .codec import decoder, encoder
 from .foreign import ToDict, manifest_of
 from .kinds import Strict, class_of, label_of, short
 from .metadata import ClusterObject
 from .mounts import note_mounts
 from .pod import Pod
 from .validation import problems_of
+from .valuecodecs import describe
 
 T = TypeVar("T")
 
@@ -99,9 +100,9 @@ def _made(
     try:
         made: ClusterObject = decoder(cls)(manifest)
     except InputError as error:
-        # the decoder ends at the first problem, which most often follows from one in the same object
-        if all(_parent(each) != _parent(error) for each in problems.errors):
-            problems.errors.append(error.in_location(label()))
+        # what the decoder finds most often follows from a problem in the same object
+        known = {_parent(each) for each in problems.errors}
+        problems.errors += [each.in_location(label()) for each in error.errors if _parent(each) not in known]
     problems.raise_any()
     note_mounts(made, manifest)
     return made

@@ -12,11 +12,12 @@ from .._checked import checked
 from ._copying import fast_init
 from ._wire import EMPTY, HIDDEN, wire
 from .affinity import Taint
-from .codec import Codec, decoder, encoder, list_of, sharing
+from .codec import decoder, encoder, sharing
 from .fieldcodecs import TIME
 from .metadata import NO_META, ClusterObject, ObjectMeta
 from .quantity import Quantity
 from .resources import whole_amounts
+from .valuecodecs import Codec, list_of
 
 LABEL_ZONE: Final = "topology.kubernetes.io/zone"
 LABEL_REGION: Final = "topology.kubernetes.io/region"

@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from ..errors import InputError
-from .codec import at_key
+from .valuecodecs import at_key
 
 Steps = tuple[str | int, ...]
 """Keys of objects and indices of lists, from the outside in."""

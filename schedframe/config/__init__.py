@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..api.duration import Duration
 from .catalogue import (
     POINTS,
     Catalogue,
@@ -13,7 +14,6 @@ from .catalogue import (
     installed_catalogue,
 )
 from .decode import structure_args
-from .duration import Duration
 from .effective import EffectiveConfig, EffectiveProfile, EnabledPlugin, dump_config
 from .errors import (
     ConfigBuildError,

@@ -10,11 +10,12 @@ from typing import Any, Final
 import attrs
 from attrs import evolve
 
+from ..api.codec import json_names
 from .catalogue import Catalogue, CatalogueEntry
-from .codec import StructureError, json_names, structure, unstructure
-from .errors import ConfigDecodeError, FieldError
+from .errors import ConfigDecodeError, FieldError, FieldErrorType
 from .model import GROUP_VERSION, KIND, KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
 from .source import read
+from .structure import StructureError, structure, unstructure
 from .yaml_text import Document
 
 _TYPE_META: Final = ("apiVersion", "kind")
@@ -74,7 +75,7 @@ def _body(document: Document) -> dict[str, Any]:
             "", f"the document is empty; start with apiVersion: {GROUP_VERSION}, kind: {KIND}"
         )
     elif not isinstance(data, Mapping):
-        error = FieldError.wrong_type("", data, f"expected an object, a {KIND}")
+        error = FieldError.wrong_type("", data, f"a {KIND}")
     elif not data.get("apiVersion"):
         error = FieldError.required("apiVersion", f"write {GROUP_VERSION}")
     elif not data.get("kind"):
@@ -149,7 +150,7 @@ def structure_args(args: Any, args_class: type[Any], path: str = "$") -> Any:
         args = {key: value for key, value in args.items() if key not in aside}
     elif attrs.has(type(args)):
         detail = f"expected {args_class.__name__}, got {type(args).__name__}; use the args of the plugin"
-        raise StructureError([FieldError.wrong_type(path, args, detail)])
+        raise StructureError([FieldError(FieldErrorType.TYPE_INVALID, path, args, detail)])
     return structure(args, args_class, path)
 
 

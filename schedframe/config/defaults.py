@@ -8,8 +8,8 @@ from typing import Any, Final
 import attrs
 from attrs import evolve
 
+from ..api.duration import Duration
 from .catalogue import Catalogue, CatalogueEntry
-from .duration import Duration
 from .feature_gates import NO_GATES, FeatureGates
 from .model import (
     ALL,

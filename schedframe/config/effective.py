@@ -11,9 +11,9 @@ from attrs import field, frozen
 from .._brief import brief_repr
 from .._checked import checked
 from .catalogue import Catalogue
-from .codec import unstructure
 from .feature_gates import NO_GATES, FeatureGates
 from .model import GROUP_VERSION, KIND, Extender, KubeSchedulerConfiguration
+from .structure import unstructure
 from .yaml_text import to_yaml
 
 

@@ -11,6 +11,7 @@ from attrs import frozen
 
 from .._brief import brief_repr, shortened, shown
 from .._checked import checked
+from ..api.valuecodecs import describe
 from ..errors import ConfigError
 
 Stage = Literal["decode", "validate", "build"]
@@ -44,7 +45,10 @@ _HEADLINES: Mapping[FieldErrorType, str] = {
     FieldErrorType.TYPE_INVALID: "wrong type",
     FieldErrorType.UNKNOWN: "unknown field",
 }
-_WITHOUT_VALUE = frozenset({FieldErrorType.REQUIRED, FieldErrorType.FORBIDDEN, FieldErrorType.UNKNOWN})
+_WITH_VALUE: Final = frozenset(
+    {FieldErrorType.INVALID, FieldErrorType.DUPLICATE, FieldErrorType.NOT_SUPPORTED}
+)
+"""Types whose detail need not repeat the value."""
 
 
 _LONGEST: Final = 2000
@@ -71,7 +75,7 @@ class FieldError:
     def __str__(self) -> str:
         parts = [part for part in (self.location, self.field) if part]
         head = _HEADLINES[self.type]
-        if self.type not in _WITHOUT_VALUE:
+        if self.type in _WITH_VALUE:
             head = f"{head} {_shown(self.value)}"
         parts += [head, *([self.detail] if self.detail else [])]
         return ": ".join([shortened(part, _LONGEST) for part in parts])
@@ -104,9 +108,9 @@ class FieldError:
         return cls(FieldErrorType.FORBIDDEN, path, None, detail)
 
     @classmethod
-    def wrong_type(cls, path: str, value: object, detail: str) -> FieldError:
-        """The value has the wrong JSON type."""
-        return cls(FieldErrorType.TYPE_INVALID, path, value, detail)
+    def wrong_type(cls, path: str, value: object, expected: str) -> FieldError:
+        """The value has the wrong JSON type; *expected* is the right one (``an object``)."""
+        return cls(FieldErrorType.TYPE_INVALID, path, value, f"expected {expected}, got {describe(value)}")
 
     @classmethod
     def unknown(cls, path: str, detail: str) -> FieldError:

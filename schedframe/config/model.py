@@ -13,8 +13,8 @@ from attrs import field, fields, frozen
 
 from .._brief import brief_repr
 from ..api._wire import wire
+from ..api.duration import Duration
 from .catalogue import POINTS
-from .duration import Duration
 
 GROUP_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"

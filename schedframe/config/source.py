@@ -24,11 +24,8 @@ def read(source: object) -> Document:
     if isinstance(source, str) and (not source.strip() or any(mark in source for mark in ("\n", ": ", "{"))):
         return _parse(source, "")
     if not isinstance(source, str | PathLike):
-        detail = (
-            "expected the text of a configuration, the path of a file, a dict, a KubeSchedulerConfiguration "
-            "or a Profile"
-        )
-        raise ConfigDecodeError([FieldError.wrong_type("", source, detail)])
+        expected = "the text or file of a configuration, a dict, a KubeSchedulerConfiguration or a Profile"
+        raise ConfigDecodeError([FieldError.wrong_type("", source, expected)])
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")

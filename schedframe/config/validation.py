@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
 from typing import Final
 
+from ..api.duration import Duration
 from .catalogue import POINTS, Catalogue
 from .defaults import enabled_names, required_args
-from .duration import Duration
 from .errors import FieldError
 from .model import (
     ClientConnectionConfiguration,

@@ -51,7 +51,7 @@ def _offered(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
 def _expect_object(args: Any, path: str) -> Iterator[FieldError]:
     """Arguments of a plugin by import path are an object, whatever the plugin would take."""
     if args is not None and not isinstance(args, Mapping):
-        yield FieldError.wrong_type(path, args, "expected an object with the arguments of the plugin")
+        yield FieldError.wrong_type(path, args, "an object with the arguments of the plugin")
 
 
 def _expect_nothing(args: Any, path: str) -> Iterator[FieldError]:

@@ -21,7 +21,7 @@ from schedframe.config import (
     load_config,
     structure_args,
 )
-from schedframe.config.codec import StructureError
+from schedframe.config.structure import StructureError
 from schedframe.errors import PluginError
 from tests.configurations import META
 
@@ -221,9 +221,9 @@ def test_arguments_that_do_not_fit_are_validation_errors() -> None:
         ".zones.a[2]",
     }
     assert found[".resources[0].weight"].startswith(
-        "$.resources[0].weight: expected an integer, got a string"
+        "$.resources[0].weight: expected a whole number, got 'x' (text)"
     )
-    assert found[".maxPod"] == '$.maxPod: did you mean "maxPods"?'
+    assert found[".maxPod"] == "$.maxPod: did you mean maxPods?"
 
 
 def test_errors_of_validators_have_the_field() -> None:

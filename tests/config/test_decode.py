@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pickle
 from base64 import b64encode
+from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from attrs import define, field, validators
 
 from plugins_builtin.args import DefaultPreemptionArgs, InterPodAffinityArgs, NodeAffinityArgs
 from schedframe.api import NodeAffinity, TopologySpreadConstraint
@@ -20,7 +23,9 @@ from schedframe.config import (
     KubeSchedulerProfile,
     PluginConfig,
     load_config,
+    structure_args,
 )
+from schedframe.config.structure import StructureError, unstructure
 from schedframe.errors import ConfigError, SchedframeError
 from tests.configurations import META
 
@@ -66,8 +71,8 @@ profiles:
         ("FieldUnknown", "profiles[0].plugins.score.enabled[0].wieght"),
     }
     text = str(error)
-    assert f'{path}:3: parallelsim: unknown field: did you mean "parallelism"?' in text
-    assert f"{path}:4: percentageOfNodesToScore: wrong type '50': expected an integer, got a string" in text
+    assert f"{path}:3: parallelsim: unknown field: did you mean parallelism?" in text
+    assert f"{path}:4: percentageOfNodesToScore: wrong type: expected a whole number, got '50' (text)" in text
     assert f"{path}:10: profiles[0].plugins.score.enabled[0].wieght" in text
 
 
@@ -219,4 +224,87 @@ def test_api_values_in_args_are_strict() -> None:
     error = refused(profile_with_args("PodTopologySpread", {"defaultConstraints": [constraint]}))
     field = "profiles[0].pluginConfig[0].args.defaultConstraints[0].minDomain"
     assert [each.field for each in error.errors] == [field]
-    assert 'did you mean "minDomains"?' in str(error)
+    assert "did you mean minDomains?" in str(error)
+
+
+class Mode(Enum):
+    SLOW = "slow"
+
+
+@define
+class Nested:
+    size: float
+    inner: tuple[Nested, ...] = ()
+
+
+@define
+class ManyArgs:
+    """Fields of all types that arguments may have."""
+
+    name: str
+    mode: Mode = Mode.SLOW
+    level: Literal["low", "high"] = "low"
+    wait: Duration = field(default=Duration())
+    key: bytes = b""
+    limits: dict[str, int] = field(factory=dict)
+    words: frozenset[str] = frozenset()
+    amount: int | str = 0
+    share: float = field(default=0.5, validator=validators.le(1.0))
+    parts: Sequence[Nested] = ()
+
+
+def test_fields_of_all_types() -> None:
+    data = {
+        "name": "a",
+        "mode": "slow",
+        "level": "high",
+        "wait": "2s",
+        "key": "aGk=",
+        "limits": {"x": 1.0, "y": None},
+        "words": ["a", "a"],
+        "amount": "50%",
+        "share": 1,
+        "parts": [{"size": 2, "inner": [{"size": 3.5}]}],
+    }
+    made = structure_args(data, ManyArgs)
+    parts = (Nested(2.0, (Nested(3.5),)),)
+    limits = {"x": 1, "y": 0}
+    expected = ManyArgs(
+        "a", Mode.SLOW, "high", Duration.of(2), b"hi", limits, frozenset("a"), "50%", 1.0, parts
+    )
+    assert made == expected
+    assert structure_args(unstructure(made), ManyArgs) == made
+
+
+def test_all_mistakes_of_one_object_are_found_at_once() -> None:
+    data = {
+        "mode": "fast",
+        "level": 5,
+        "wait": None,
+        "key": "?",
+        "limits": {"a.b/c": 2**63},
+        "share": 0.1,
+        "parts": [{"siz": 1}, 7],
+        5: "x",
+    }
+    with pytest.raises(StructureError) as caught:
+        structure_args(data, ManyArgs)
+    assert sorted((each.field, each.type.name) for each in caught.value.errors) == [
+        ("$.5", "TYPE_INVALID"),
+        ("$.key", "TYPE_INVALID"),
+        ("$.level", "INVALID"),
+        ('$.limits["a.b/c"]', "TYPE_INVALID"),
+        ("$.mode", "INVALID"),
+        ("$.name", "REQUIRED"),
+        ("$.parts[0].siz", "UNKNOWN"),
+        ("$.parts[0].size", "REQUIRED"),
+        ("$.parts[1]", "TYPE_INVALID"),
+        ("$.wait", "TYPE_INVALID"),
+    ]
+    assert {each.value for each in caught.value.errors} >= {"fast", 5, "?", 2**63, 7}
+
+
+def test_what_a_validator_refuses_is_named() -> None:
+    with pytest.raises(StructureError) as caught:
+        structure_args({"name": "a", "share": 2}, ManyArgs)
+    assert [(each.field, each.value) for each in caught.value.errors] == [("$.share", 2)]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from schedframe.config import POINTS, Plugin, Plugins, PluginSet, dump_config, load_config
 from schedframe.config.build import expand
-from schedframe.config.codec import structure, unstructure
 from schedframe.config.defaults import apply_defaults, default_plugins, merge_plugin_set
 from schedframe.config.model import ATTRIBUTES, GROUP_VERSION, KIND, KubeSchedulerConfiguration
 from schedframe.config.source import read
+from schedframe.config.structure import structure, unstructure
 from schedframe.config.yaml_text import to_yaml
 from schedframe.errors import ConfigError
 from tests.profiles import many

@@ -88,7 +88,7 @@ def test_its_args_are_structured() -> None:
     assert evaluate(
         NODES, pod("p"), config(f"{HERE}:Rank", {"favourite": "b"}), allow_imports="tests"
     ).best == ["b"]
-    with pytest.raises(ConfigError, match=r"pluginConfig\[0\]\.args\.favorite.*did you mean \"favourite\"\?"):
+    with pytest.raises(ConfigError, match=r"pluginConfig\[0\]\.args\.favorite.*did you mean favourite\?"):
         evaluate(NODES, pod("p"), config(f"{HERE}:Rank", {"favorite": "b"}), allow_imports="tests")
 
 

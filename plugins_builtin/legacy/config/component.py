@@ -123,7 +123,7 @@ class ComponentMigration:
             return None
         data = read(Path(path)).data
         if not isinstance(data, Mapping):
-            raise ConfigDecodeError([FieldError.wrong_type(path, data, "expected a policy")])
+            raise ConfigDecodeError([FieldError.wrong_type(path, data, "a policy")])
         check_policy(data)
         migration = PolicyMigration(data).migrate()
         self._notes.append(Note("algorithmSource.policy", f"that of {path}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from schedframe.config.codec import json_names
+from schedframe.api.codec import json_names
 from schedframe.config.model import Extender, ExtenderManagedResource, ExtenderTLSConfig
 
 VERSION: Final = "apiVersion"

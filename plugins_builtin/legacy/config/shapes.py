@@ -38,7 +38,7 @@ def objects(**fields: Shape) -> Shape:
     def check(where: str, value: Any, errors: list[FieldError]) -> None:
         if not isinstance(value, Mapping):
             if value is not None:
-                errors.append(FieldError.wrong_type(where, value, "expected an object"))
+                errors.append(FieldError.wrong_type(where, value, "an object"))
             return
         for name, shape in fields.items():
             shape(f"{where}.{name}" if where else name, value.get(name), errors)
@@ -79,7 +79,7 @@ def lists_of(shape: Shape) -> Shape:
 
     def check(where: str, value: Any, errors: list[FieldError]) -> None:
         if value is not None and not isinstance(value, list | tuple):
-            errors.append(FieldError.wrong_type(where, value, "expected a list"))
+            errors.append(FieldError.wrong_type(where, value, "a list"))
             return
         for i, entry in enumerate(value or ()):
             if entry is None:
@@ -99,7 +99,7 @@ def instance_of(kind: type, expected: str) -> Shape:
 
     def check(where: str, value: Any, errors: list[FieldError]) -> None:
         if value is not None and not isinstance(value, kind):
-            errors.append(FieldError.wrong_type(where, value, f"expected {expected}"))
+            errors.append(FieldError.wrong_type(where, value, expected))
 
     return check
 

@@ -11,9 +11,10 @@ from functools import cache, lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from ...errors import InputError
-from ..codec import Codec, at_key, decode_bool, decode_integer, decode_text, describe, list_of, map_of
+from .._text import did_you_mean, meant
 from ..metadata import ClusterObject
 from ..times import parse_time
+from ..valuecodecs import Codec, at_key, decode_bool, decode_integer, decode_text, describe, list_of, map_of
 from . import rules
 from .cluster_fields import CLUSTER_NAMES
 from .pod_fields import NAMES as POD_NAMES
@@ -80,8 +81,8 @@ def _is_dumped(metadata: Any) -> bool:
 
 def _is_misspelt(key: str, found: Iterable[InputError]) -> bool:
     """Return whether a field is missing because its name is misspelt, which is among the errors *found*."""
-    meant = rules.did_you_mean(key)
-    return any(error.fix == meant for error in found)
+    question = did_you_mean(key)
+    return any(error.fix == question for error in found)
 
 
 @cache
@@ -230,7 +231,7 @@ def _below(member: _Member, entry: Any) -> Errors:
 
 
 def _unknown(key: Any, members: Mapping[str, Any]) -> InputError:
-    similar = rules.meant(key, tuple(members)) if isinstance(key, str) else ""
+    similar = meant(key, tuple(members)) if isinstance(key, str) else ""
     fix = similar or "remove it, or move it to where it belongs"
     return at_key(InputError("", _UNKNOWN, fix), key)
 

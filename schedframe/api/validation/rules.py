@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 from ..._brief import shown
 from ..._wording import described
 from ...errors import InputError
-from ..codec import at_key
+from .._text import meant
 from ..requirements import label_key_problem, label_value_problem
+from ..valuecodecs import at_key
 from .cluster_fields import CLUSTER_RANGES, CLUSTER_REQUIRED, CLUSTER_VALUES
 from .pod_fields import POD_RANGES, POD_REQUIRED, POD_VALUES
 
@@ -146,18 +146,6 @@ _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*")
 _MAX_LABEL: Final = 63
 _MAX_SUBDOMAIN: Final = 253
-
-
-def meant(word: str, known: Iterable[str]) -> str:
-    """Return the question after a similar word of *known*; empty if none is similar."""
-    folded = {each.lower(): each for each in known}
-    close = get_close_matches(word.lower(), folded, n=1)
-    return did_you_mean(folded[close[0]]) if close else ""
-
-
-def did_you_mean(word: str) -> str:
-    """Return the question whether *word* is meant."""
-    return f"did you mean {word}?"
 
 
 def check_value(value: str, values: tuple[str, ...]) -> InputError | None:

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Final, NamedTuple
 
 from ...errors import InputError
-from .rules import did_you_mean, meant
+from .._text import did_you_mean, meant
 
 _DOMAIN: Final = ".k8s.io"
 _NAMES_OF_CORE: Final = ("core", "core.k8s.io", "api")

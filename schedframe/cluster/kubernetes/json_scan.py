@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ...api._text import json_source
-from ...api.codec import MOST_LEVELS, UnreadPart
+from ...api.valuecodecs import MOST_LEVELS, UnreadPart
 
 LEVELS: Final = MOST_LEVELS + 64
 """Levels of an object that are read: those of a value of any form, and of the fields around it. Every Python

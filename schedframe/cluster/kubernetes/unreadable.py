@@ -146,7 +146,7 @@ def read_in_part(kind: str, make: Make, manifest: dict[str, Any], error: Excepti
         try:
             made = make(manifest)
         except InputError as mistake:
-            problem = problem or str(mistake)
+            problem = problem or str(mistake.errors[0])
             path = _remove(manifest, steps_of(mistake.path))
             if not path:
                 break

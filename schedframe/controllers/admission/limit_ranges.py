@@ -14,8 +14,8 @@ from typing import Final
 from attrs import define, evolve, field, frozen
 
 from ...api import Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod, Quantity, pod_requests
-from ...api.codec import at_key
 from ...api.resources import pod_limits
+from ...api.valuecodecs import at_key
 from ...errors import InputError
 from .amounts import like, rounded
 from .changes import Change, joined

@@ -6,8 +6,9 @@ from typing import Any
 
 import attrs
 
-from ...config.codec import StructureError, json_names, unstructure
+from ...api.codec import json_names
 from ...config.decode import structure_args
+from ...config.structure import StructureError, unstructure
 from ...errors import ConfigError, PluginError
 from ...framework.validation import check_plugin, check_plugin_class
 from ..contract import of_class

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe.api.codec import UnreadPart
+from schedframe.api.valuecodecs import UnreadPart
 from schedframe.cluster.kubernetes.json_scan import LEVELS, JsonError, members, read
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=8) | st.sampled_from(

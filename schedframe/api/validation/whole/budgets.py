@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ...._wording import described
 from ....errors import InputError
-from ...codec import describe
+from ...valuecodecs import describe
 from .reading import is_left_out
 
 _PERCENT: Final = re.compile(r"([0-9]+)%", re.ASCII)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...._wording import described
 from ....errors import InputError
-from ...codec import at_key
+from ...valuecodecs import at_key
 from ..rules import check_label_key, check_name
 from .device_claims import too_many, twice
 from .reading import is_left_out, mapping, number, objects, sequence, text, texts

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from ...._wording import described
 from ....errors import InputError
-from ...codec import at_key
 from ...quantity import Quantity
+from ...valuecodecs import at_key
 from ..rules import check_label_key
 from .nodes import amount_problem
 from .reading import amounts, mapping, objects, sequence, text

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ...._wording import described
 from ....errors import InputError
-from ...codec import at_key
+from ...valuecodecs import at_key
 from .reading import mapping, objects, quantity, text, texts
 from .resources import is_extended
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ....errors import InputError
-from ...codec import at_key
 from ...containers import Container, ResourceRequirements
 from ...defaults import with_default_requests
 from ...pod import Pod
 from ...podspec import PodSpec
 from ...quantity import Quantity
 from ...resources import pod_limits, pod_requests, supports_pod_level
+from ...valuecodecs import at_key
 from .reading import amounts, is_left_out, mapping, objects, text
 from .resources import compare_with_limits, huge_pages_alone, is_huge_pages, page_problem
 

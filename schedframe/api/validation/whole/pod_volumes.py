@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ...._wording import described
 from ....errors import InputError
-from ...codec import at_key
+from ...valuecodecs import at_key
 from ..rules import check_name
 from .containers import descending_path_problem, upward_path_problem
 from .reading import is_left_out, mapping, objects, quantity, text

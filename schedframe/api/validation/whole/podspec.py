@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 
 from ...._wording import described
 from ....errors import InputError
-from ...codec import at_key
 from ...paths import steps_of
 from ...requirements import parse_integer
+from ...valuecodecs import at_key
 from ..pod_fields import PORTS
 from ..rules import check_label_key, check_name, check_range
 from .host_names import (

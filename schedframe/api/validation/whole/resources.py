@@ -13,10 +13,10 @@ from typing import Any, Final
 from ...._brief import shown
 from ...._wording import described
 from ....errors import InputError
-from ...codec import at_key
 from ...quantity import Quantity
 from ...requirements import label_key_problem
 from ...resources import HUGE_PAGES_PREFIX
+from ...valuecodecs import at_key
 from ..rules import CONTAINER_RESOURCES, check_label_key, check_name, unknown_resource
 from .reading import amounts, mapping, objects, quantity, text
 

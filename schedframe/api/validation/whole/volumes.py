@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ...._wording import described
 from ....errors import InputError
-from ...codec import at_key
+from ...valuecodecs import at_key
 from ..cluster_fields import VOLUME_SOURCES
 from ..rules import check_name
 from .claims import check_access_modes
