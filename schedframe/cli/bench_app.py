@@ -34,10 +34,12 @@ class BenchGroup(TyperGroup):
         return super().parse_args(ctx, with_command(args))
 
 
-bench_app = typer.Typer(
+app = typer.Typer(
+    name="bench",
     cls=BenchGroup,
     help="Measure the speed of the scheduler. Without a command a template is run.",
     rich_markup_mode=None,
+    add_completion=False,
 )
 
 Seed = Annotated[int, typer.Option(metavar="S", help="Seed of the choice between nodes of equal score.")]
@@ -55,7 +57,7 @@ WorkloadLabel = Annotated[
 ]
 
 
-@bench_app.command(DEFAULT_COMMAND, epilog=exits.OTHER_CODES, short_help="Run a template.")
+@app.command(DEFAULT_COMMAND, epilog=exits.OTHER_CODES, short_help="Run a template.")
 def run(
     template: Annotated[str, typer.Option(help="What to measure; see: schedframe bench list.")] = "basic",
     nodes: Annotated[int | None, typer.Option(metavar="N", help="Nodes.")] = None,
@@ -74,7 +76,7 @@ def run(
         run_template(template, Options(nodes, init, pods, seed, percentage, metrics), only_json)
 
 
-@bench_app.command("list", epilog=exits.OTHER_CODES, short_help="List templates, or workloads of a file.")
+@app.command("list", epilog=exits.OTHER_CODES, short_help="List templates, or workloads of a file.")
 def list_(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A file of scheduler_perf.")] = None,
     name: WorkloadName = None,
@@ -87,9 +89,7 @@ def list_(
         emit(*(list_of_templates() if file is None else list_of_workloads(file, name, label)))
 
 
-@bench_app.command(
-    "scheduler-perf", epilog=exits.OTHER_CODES, short_help="Run workloads of a scheduler_perf file."
-)
+@app.command("scheduler-perf", epilog=exits.OTHER_CODES, short_help="Run workloads of a scheduler_perf file.")
 def scheduler_perf(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A performance-config.yaml.")],
     name: WorkloadName = None,
@@ -109,7 +109,7 @@ def scheduler_perf(
         )
 
 
-@bench_app.command(epilog=exits.OTHER_CODES)
+@app.command(epilog=exits.OTHER_CODES)
 def compare(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="JSON lines of bench.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="JSON lines of bench.")],

@@ -8,7 +8,6 @@ from typing import NoReturn
 
 import typer
 
-from ..config import ConfigBuildError, ConfigDecodeError, ConfigValidationError
 from ..errors import ClusterError, InputError, InvariantError, SchedframeError
 from .terminal import complain, traceback_lines
 
@@ -74,6 +73,8 @@ def code_of(*, is_pending: bool, is_refused: bool = False, has_faults: bool = Fa
 
 def lines_of(error: SchedframeError) -> list[str]:
     """Return the lines of an error: one for each problem of the input or field of a configuration."""
+    from ..config import ConfigBuildError, ConfigDecodeError, ConfigValidationError
+
     if isinstance(error, ConfigDecodeError | ConfigValidationError | ConfigBuildError | InputError):
         lines = [str(problem) for problem in error.errors]
         more = len(lines) - MOST_LINES

@@ -51,6 +51,7 @@ class ExtenderOptions:
     ] = None
 
 
+@app.command(epilog=exits.OTHER_CODES)
 @takes(ExtenderOptions)
 def extender(options: ExtenderOptions) -> None:
     """Serve plugins as an extender until SIGINT or SIGTERM.

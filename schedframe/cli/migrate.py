@@ -11,7 +11,8 @@ from .._visible import visible_lines
 from ..config import ConfigBuildError, load_config
 from ..errors import InputError
 from ..framework import Registry
-from .sources import STDIN, standard_input
+from .options import STDIN
+from .sources import standard_input
 from .terminal import caution, note
 from .yaml_text import yaml_text
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from .scheduling import EVERY_PENDING
-from .sources import STDIN
-
 EXPLAIN = "--explain"
+EVERY_PENDING = "*"
+"""Instead of a pod's name: explain all that stay pending."""
+STDIN = "-"
 
 
 def with_explain_value(arguments: Sequence[str]) -> list[str]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import typer
+
 from . import exits
 from .garbage import collection_postponed
+from .grouped_help import GroupedCommand
 from .live import check_extra
 from .option_class import takes
 from .run_options import RunOptions
 from .snapshot_options import SnapshotOptions
 
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
+
+@app.command(cls=GroupedCommand, epilog=exits.CODES)
 @takes(RunOptions)
 def run(options: RunOptions) -> None:
     """Schedule the pods of a real cluster, until SIGTERM or SIGINT. Exit code 0 then.
@@ -23,6 +29,7 @@ def run(options: RunOptions) -> None:
         run_scheduler(options)
 
 
+@app.command(epilog=exits.OTHER_CODES)
 @takes(SnapshotOptions)
 def snapshot(options: SnapshotOptions) -> None:
     """Write what scheduling reads of a real cluster as manifests, which every other command accepts.

@@ -17,13 +17,11 @@ from ..errors import InputError
 from ..framework import Diagnosis, Framework, Registry, Status
 from ..simulate import Evaluation, Placement, Simulation
 from ..simulate.placements import reasons_alike
+from .options import EVERY_PENDING
 from .outcome import Fate, Outcome, usage_of
 from .proposals import proposals_for
 from .sources import Manifests
 from .terminal import Advance, LineFormatter, note
-
-EVERY_PENDING = "*"
-"""Instead of a pod's name: explain all that stay pending."""
 
 
 @define(eq=False)

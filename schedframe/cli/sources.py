@@ -21,9 +21,8 @@ from ..errors import InputError, Problems
 from ..simulate.bindings import GivenPlacements
 from ..simulate.decoding import skipped_note
 from .exits import reading
+from .options import STDIN
 from .terminal import Advance, caution
-
-STDIN = "-"
 
 
 class Validate(StrEnum):

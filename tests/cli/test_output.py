@@ -11,8 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 
 from schedframe.cli import terminal
+from schedframe.cli.app import app
 from schedframe.cli.standard_streams import READER_LEFT
 
 from .conftest import Cli
@@ -114,13 +116,26 @@ def test_a_closed_stdout_is_one_line(write: Write) -> None:
     assert result.stderr.startswith("<stdout>: is closed")
 
 
-def test_the_version_needs_none_of_the_large_packages() -> None:
+@pytest.mark.parametrize(
+    ("command", "first"), [("--version", "schedframe "), ("--help", "Usage: schedframe ")]
+)
+def test_the_version_and_the_list_of_commands_need_none_of_the_large_packages(
+    command: str, first: str
+) -> None:
     code = (
-        "import sys; from schedframe.cli.main import run; run(['--version']); print('numpy' in sys.modules)"
+        f"import sys; from schedframe.cli.main import run; run([{command!r}])\n"
+        "print({'numpy', 'rich', 'schedframe.api'} & {*sys.modules})"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert result.stdout.startswith("schedframe ")
-    assert result.stdout.endswith("False\n")
+    assert result.stdout.startswith(first)
+    assert result.stdout.endswith("\nset()\n")
+
+
+def test_the_list_of_commands_says_what_their_own_help_says(cli: Cli) -> None:
+    listed = cli("--help").out.split("Commands:\n")[1]
+    for command in get_command(app).commands.values():  # type: ignore[attr-defined]  # a group
+        assert command.name in listed
+        assert cli(command.name, "--help").out.startswith(f"Usage: schedframe {command.name} ")
 
 
 class Terminal(io.StringIO):

@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from schedframe.cli.app import app
+from schedframe.cli.later import LaterCommand
 
 from .snippets import PAGES, blocks, page_id
 
@@ -43,6 +44,7 @@ def problem_of(command: str) -> str | None:
                 return f"{here.name} has no option {name}"
         elif word in getattr(here, "commands", ()):
             here = here.commands[word]
+            here = here.load() if isinstance(here, LaterCommand) else here
         elif hasattr(here, "commands") and not word.isupper():
             return f"{here.name} has no command {word}"
     return None
