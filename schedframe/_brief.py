@@ -23,18 +23,6 @@ _BRACKETS: Final = {list: ("[", "]"), tuple: ("(", ")")}
 _Class = TypeVar("_Class")
 
 
-def brief_repr(cls: type[_Class]) -> type[_Class]:
-    """Class decorator above ``@frozen`` and ``@define`` for a short repr in place of that of attrs.
-
-    It shows the public fields that differ from their defaults. A ``__repr__`` of a base class is kept.
-    """
-    own: dict[str, Any] = {}
-    for base in reversed(cls.__mro__[1:-1]):
-        own |= vars(base)
-    type.__setattr__(cls, "__repr__", own.get("__repr__", _brief_of_fields))
-    return cls
-
-
 def brief_of(obj: object, *positional: object, **named: object) -> str:
     """Return ``Class(positional, name=value)`` for a ``__repr__`` that is written by hand.
 
@@ -53,8 +41,8 @@ def brief(value: object, depth: int = _DEPTH) -> str:
     Classes with a ``__repr__`` of their own in Python are trusted to be short.
     """
     written = type(value).__repr__
-    if written is _brief_of_fields:
-        return _brief_of_fields(value, depth)
+    if written is brief_of_fields:
+        return brief_of_fields(value, depth)
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, str | bytes):
@@ -119,7 +107,8 @@ def _brief_of_items(container: Collection[Any], depth: int) -> str:
     return shortened(opening + text + closing)
 
 
-def _brief_of_fields(value: Any, depth: int = _DEPTH) -> str:
+def brief_of_fields(value: Any, depth: int = _DEPTH) -> str:
+    """Return the public fields of *value* that differ from their defaults."""
     name = type(value).__name__
     if depth <= 0:
         return f"{name}(…)"

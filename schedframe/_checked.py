@@ -1,4 +1,4 @@
-"""The decorator for public classes and functions whose arguments are checked against their annotations.
+"""Functions and classes whose arguments are checked against their annotations.
 
 A wrong argument is an :class:`InputError` where it is passed, and an unknown keyword a ``TypeError`` with a
 similar one. An argument that is the default costs one comparison. Decoders and copies, which make values by
@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar, cast
 import attrs
 
 from ._annotations import Check, check_of, hints_of
+from ._drafts import OPENING, filling_lines
 from ._wording import unknown_keyword
 from .errors import InputError
 
@@ -33,11 +34,10 @@ _VARIABLE: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
 def checked(target: T) -> T:
-    """Return a class or function that refuses arguments which do not fit its annotations.
+    """Return a function, or a class with another ``__init__``, that refuses arguments of wrong types.
 
-    A class gets another ``__init__``; subclasses with an ``__init__`` of their own (all of attrs) do not
-    have it. ``@checked`` stands above all other decorators but those of methods. Annotations are resolved at
-    the first argument that is checked.
+    ``@checked`` stands above all other decorators but those of methods. Annotations are resolved at the first
+    argument that is checked.
     """
     return _checked(target, ())
 
@@ -48,23 +48,16 @@ def checked_except(*names: str) -> Callable[[T], T]:
 
 
 def _checked(target: T, left_out: tuple[str, ...]) -> T:
-    if not isinstance(target, type):
-        subject = _Subject(target, target, target.__qualname__.removesuffix(".__init__"), "", left_out)
-        return cast("T", wraps(target)(_compiled(subject)))
-    init = target.__init__  # type: ignore[misc]  # of this class, not of a subclass
-    source = target if attrs.has(target) else init
-    made = _compiled(_Subject(init, source, target.__name__, target.__name__, left_out))
-    signature = inspect.signature(init)
-    vars(made).update(vars(init), __wrapped__=init, __signature__=signature)
-    made.__doc__, made.__module__ = init.__doc__, target.__module__
-    made.__qualname__, made.__annotations__ = f"{target.__qualname__}.__init__", init.__annotations__
-    type.__setattr__(target, "__init__", made)
-    type.__setattr__(target, _UNCHECKED, staticmethod(_constructor(target, init)))
-    return target
+    if isinstance(target, type):
+        add_initializers(target, left_out)
+        return target
+    name = target.__qualname__.removesuffix(".__init__")
+    return cast("T", wraps(target)(_calling(_Subject(target, target, name, "", left_out))))
 
 
 def unchecked(cls: type[Made]) -> Callable[..., Made]:
     """Return the constructor of *cls* without checks; the class itself if it has none."""
+    cls.__init__  # noqa: B018  # completes a class that is made at its first use
     return cast("Callable[..., Made]", vars(cls).get(_UNCHECKED, cls))
 
 
@@ -90,20 +83,6 @@ def _checks_of(function: Callable[..., Any]) -> dict[str, Callable[[Any], None]]
     return {name: _ignore if check is None else partial(check, name) for name, check in checks}
 
 
-def _constructor(cls: type[Any], init: Callable[..., None]) -> Callable[..., Any]:
-    make = getattr(init, "make", None)  # of a class with a fast one
-    if make is not None:
-        return cast("Callable[..., Any]", make)
-    new = cast("Callable[[type[Any]], Any]", cls.__new__)
-
-    def constructed(*values: Any, **fields: Any) -> Any:
-        made = new(cls)
-        init(made, *values, **fields)
-        return made
-
-    return constructed
-
-
 @attrs.frozen
 class _Subject:
     """A function to call with checked arguments, and where what messages say comes from."""
@@ -119,33 +98,78 @@ class _Subject:
     """Parameters without a check."""
 
 
-def _compiled(subject: _Subject) -> Callable[..., Any]:
+def add_initializers(
+    cls: type[Any], left_out: tuple[str, ...] = (), *, checks: bool = True, fills: bool = False
+) -> None:
+    """Give *cls* another ``__init__``, and a constructor for :func:`unchecked`.
+
+    *checks*: it checks its arguments but those *left_out*. *fills*: it may set the fields by a draft.
+    """
+    init = cls.__init__
+    signature = inspect.signature(init)
+    parameters = list(signature.parameters.values())
+    subject = _Subject(init, cls if attrs.has(cls) else init, cls.__name__, cls.__name__, left_out)
+    scope: dict[str, Any] = {"__cls": cls, "__init": init, "__new": cls.__new__}
+    call = f"__init({', '.join(map(_passed, parameters))})"
+    fill = filling_lines(cls, scope) if fills else []
+    if not fill and not checks:
+        return
+    new = ["self = __draft()", *fill] if fill else ["self = __new(__cls)", call]
+    make = _compiled(parameters[1:], [*new, "return self"], scope, subject)
+    lines = [f"if self.__class__ is not __cls: return {call}", OPENING, *fill] if fill else [call]
+    if checks:
+        lines = [*_checks(parameters, scope, subject), *lines]
+    made = _compiled(parameters, lines, scope, subject)
+    vars(made).update(vars(init), __wrapped__=init, __signature__=signature)
+    made.__doc__, made.__module__ = init.__doc__, cls.__module__
+    made.__qualname__, made.__annotations__ = f"{cls.__qualname__}.__init__", init.__annotations__
+    type.__setattr__(cls, "__init__", made)
+    type.__setattr__(cls, _UNCHECKED, staticmethod(make))
+
+
+def _calling(subject: _Subject) -> Callable[..., Any]:
     """Return a function with the parameters of ``subject.call``, which checks them and calls it."""
-    # names in the scope start with two underscores, so that no parameter hides one of them
     scope: dict[str, Any] = {"__call": subject.call}
     parameters = list(inspect.signature(subject.call).parameters.values())
-    takes_any = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
-    head, lines, passed = [], [], []
+    call = f"return __call({', '.join(map(_passed, parameters))})"
+    return _compiled(parameters, [*_checks(parameters, scope, subject), call], scope, subject)
+
+
+def _compiled(
+    parameters: list[Parameter], lines: list[str], scope: dict[str, Any], subject: _Subject
+) -> Callable[..., Any]:
+    """Return a function of these parameters and *lines*. Names in *scope* begin with two underscores.
+
+    So no parameter hides one of them.
+    """
+    head = []
     for index, each in enumerate(parameters):
         if each.kind is Parameter.KEYWORD_ONLY and not _has_star(parameters[:index]):
             head.append("*")
         head.append(_declared(each, scope))
         if each.kind is Parameter.POSITIONAL_ONLY and not _positional_only(parameters[index + 1 :]):
             head.append("/")
-        passed.append(_passed(each))
+    if "__refuse" in scope:
+        head.append("**__unknown")
+    text = "\n    ".join([f"def __made({', '.join(head)}):", *lines])
+    exec(compile(text, f"<checked {subject.owner}>", "exec"), scope)
+    return cast("Callable[..., Any]", scope["__made"])
+
+
+def _checks(parameters: list[Parameter], scope: dict[str, Any], subject: _Subject) -> list[str]:
+    """Return the lines that check the parameters, by checks that are put into *scope*."""
+    lines = []
+    for each in parameters:
         if each.kind in _VARIABLE:
-            lines.append(f"    if {each.name}: __check_{each.name}({each.name})")
+            lines.append(f"if {each.name}: __check_{each.name}({each.name})")
         elif not _is_owner(each) and each.name not in subject.left_out:
             lines.append(_line(each, scope, subject.source.__module__))
-    if not takes_any:
+    if all(each.kind is not Parameter.VAR_KEYWORD for each in parameters):
         known = [each.name for each in parameters if not _is_owner(each)]
         scope["__refuse"] = lambda keywords: _refuse(subject.owner, known, keywords)
-        head.append("**__unknown")
-        lines.append("    if __unknown: __refuse(__unknown)")
+        lines.append("if __unknown: __refuse(__unknown)")
     _resolve_later(scope, parameters, subject)
-    text = [f"def __made({', '.join(head)}):", *lines, f"    return __call({', '.join(passed)})"]
-    exec(compile("\n".join(text), f"<checked {subject.owner}>", "exec"), scope)
-    return cast("Callable[..., Any]", scope["__made"])
+    return lines
 
 
 def _positional_only(parameters: list[Parameter]) -> bool:
@@ -202,7 +226,7 @@ def _line(each: Parameter, scope: dict[str, Any], module: str) -> str:
     elif isinstance(cls, type):
         scope[f"__class_{name}"] = cls
         conditions.append(f"{name}.__class__ is not __class_{name}")
-    head = f"    if {' and '.join(conditions)}: " if conditions else "    "
+    head = f"if {' and '.join(conditions)}: " if conditions else ""
     return f"{head}__check_{name}({name})"
 
 

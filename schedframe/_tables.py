@@ -6,9 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
-
-from ._brief import brief_repr
+from ._value import record
 from ._visible import visible
 
 if TYPE_CHECKING:
@@ -21,8 +19,7 @@ SHOWN: Final = 50
 Cell = str | int | float | bool | Sequence[str] | None
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Table:
     """Columns with their type (``list`` is a list of texts), and the rows."""
 

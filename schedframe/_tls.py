@@ -12,8 +12,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ._value import record
 from .errors import InputError
 
 REFRESH_SECONDS: Final = 10.0
@@ -68,7 +69,7 @@ def _file(content: bytes) -> Iterator[str]:
             os.unlink(name)
 
 
-@define(eq=False)
+@record(eq=False)
 class ServerCertificate:
     """The settings of a server whose certificate is in files that may be replaced while it serves.
 
@@ -123,7 +124,7 @@ def _context(certificate: bytes, key: bytes, client_ca: bytes | None = None) -> 
     return context
 
 
-@define(eq=False)
+@record(eq=False)
 class CertificateWatch:
     """Looks at the files of a certificate when it is called, and logs what is wrong with them once."""
 

@@ -44,12 +44,12 @@ from schedframe import (
     queueing_hint,
     to_manifest,
 )
-from schedframe.api import NodeStatus, compile_node_selector, format_time, group_of, part_from_manifest
+from schedframe.api import NodeStatus, format_time, group_of
 from schedframe.cycle import Watchdog
 from schedframe.embed import Embedding, Task, Worker, configuration
 from schedframe.metrics import SchedulerMetrics
 from schedframe.queue import Heap, PriorityQueue
-from schedframe.testing import StubHandle, World, check_plugin, node, pod
+from schedframe.testing import World, check_plugin
 from schedframe.testing.api_server import Fault
 
 from .cycle.build import make_node, make_pod
@@ -157,14 +157,8 @@ WRONG: list[Any] = [
         "on_unknown: 'no' is neither a choice nor a function; give 'error' or",
     ),
     (lambda: to_manifest(wrong(5)), "obj: 5 is not a ClusterObject; give a ClusterObject"),
-    (lambda: part_from_manifest(wrong(5), {}), "cls: 5 is not a class; give a class"),
     (lambda: dump_config(wrong(5)), "config: 5 is not an EffectiveConfig; give EffectiveConfig(…)"),
     (lambda: load_config(catalogue=wrong(5)), "catalogue: 5 is not a Catalogue; give a Catalogue"),
-    (
-        lambda: configuration(wrong(5)),
-        "resources: 5 is neither a collection nor a mapping; give a list or a dict",
-    ),
-    (lambda: configuration(plugins=wrong("X")), "plugins: 'X' is not a collection; give a list"),
     (
         lambda: Profile().enable("X", weight=wrong("3")),
         "weight: '3' is not a whole number; give an int or None",
@@ -241,12 +235,8 @@ WRONG: list[Any] = [
     (lambda: World((NODE,), wrong(5)), "World: running: 5 is not a tuple; give a tuple"),
     (lambda: World((NODE,), pods=wrong((NODE,))), "World: pods[0]: a Node is not a Pod; give Pod(…)"),
     (lambda: World((NODE,), choices=wrong("no")), "World: choices: 'no' is not a tuple; give a tuple"),
-    (lambda: StubHandle(wrong(5)), "StubHandle: world: 5 is not a World; give World(…)"),
-    (lambda: StubHandle(World((NODE,)), wrong(5)), "StubHandle: profile_name: 5 is not a text; give a str"),
-    (lambda: StubHandle(World(()), clock=wrong(5)), "StubHandle: clock: 5 is not a VirtualClock"),
     (lambda: PreFilterResult(wrong(5)), "node_names: 5 is not a collection; give a collection of names"),
     (lambda: PreFilterResult(wrong(None)), "node_names: None is not a collection; give a collection"),
-    (lambda: compile_node_selector(wrong(5)), "selector: 5 is not a NodeSelector; give NodeSelector(…)"),
     (lambda: Recorder().of(wrong(5)), "pod: 5 is not a text; give a str"),
     (lambda: FeatureGates().enabled(wrong(5)), "name: 5 is not a text; give a str"),
     (lambda: Profile(wrong(5)), "Profile: scheduler_name: 5 is not a text; give a str"),
@@ -288,11 +278,6 @@ WRONG: list[Any] = [
         lambda: InMemoryCluster([POD]).patch_pod_status(POD, condition=wrong(5)),
         "condition: 5 is not a PodCondition; give",
     ),
-    (lambda: pod("x").gated_by("a", wrong(5)), "gates[1]: 5 is not a text; give a str"),
-    (lambda: pod("x").labels(app=wrong(5)), "app: 5 is not a text; give a str"),
-    (lambda: pod("x").labels(wrong(5)), "labels: 5 is not a mapping; give a dict"),
-    (lambda: pod("x").requests(cpu=wrong(None)), "cpu: None is neither a text nor a whole number; give"),
-    (lambda: node("x").taint(wrong(5)), "key: 5 is not a text; give a str"),
     (
         lambda: RowVerdicts.where(wrong(5), Status.skip()),
         "rejected: 5 is not an array; give an array",

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Literal, Protocol
 
 import pytest
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 from typing_extensions import TypeAliasType
 
 import schedframe
@@ -27,6 +27,9 @@ from schedframe import (
     api,
 )
 from schedframe._checked import checked, checked_except, unchecked
+from schedframe._value import value
+
+from .checked_classes import is_checked
 
 
 class Colour(Enum):
@@ -48,8 +51,7 @@ def _text(value: int | str) -> str:
     return str(value)
 
 
-@checked
-@frozen
+@value
 class Sample:
     """A class with fields of all kinds."""
 
@@ -183,19 +185,19 @@ def test_the_unchecked_constructor_makes_equal_values() -> None:
     assert unchecked(int) is int
 
 
-@pytest.mark.parametrize("value", [ObjectMeta("a"), Node(ObjectMeta("a")), ClusterEvent("Node", Action.ADD)])
-def test_checked_values_are_copied_as_before(value: Any) -> None:
-    copies = (copy.deepcopy(value), copy.copy(value), pickle.loads(pickle.dumps(value)), evolve(value))
-    assert all(each == value for each in copies)
+@pytest.mark.parametrize("each", [ObjectMeta("a"), Node(ObjectMeta("a")), ClusterEvent("Node", Action.ADD)])
+def test_checked_values_are_copied_as_before(each: Any) -> None:
+    copies = (copy.deepcopy(each), copy.copy(each), pickle.loads(pickle.dumps(each)), evolve(each))
+    assert all(other == each for other in copies)
 
 
 def _checked_classes() -> list[type[Any]]:
     packages = ("api", "queue", "framework", "config", "cycle", "simulate", "embed", "why", "extenders")
     names = {
-        value
+        each
         for package in packages
-        for value in vars(__import__(f"schedframe.{package}", fromlist=["x"])).values()
-        if isinstance(value, type) and unchecked(value) is not value
+        for each in vars(__import__(f"schedframe.{package}", fromlist=["x"])).values()
+        if isinstance(each, type) and is_checked(each)
     }
     return sorted(names, key=lambda cls: (cls.__module__, cls.__qualname__))
 
@@ -218,8 +220,8 @@ def test_every_field_of_every_checked_class_refuses_an_odd_object(cls: type[Any]
 
 def test_classes_of_manifests_are_checked() -> None:
     assert len(_checked_classes()) > 180
-    assert all(unchecked(kind) is not kind for kind in api.KINDS.values())
-    assert all(unchecked(getattr(schedframe, name)) for name in ("Status", "EventRegistration", "Quantity"))
+    assert all(map(is_checked, api.KINDS.values()))
+    assert all(is_checked(getattr(schedframe, name)) for name in ("Status", "EventRegistration", "Quantity"))
 
 
 def test_an_alias_is_checked_as_what_it_stands_for() -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
-from attrs import frozen
-
 from .._checked import checked
+from .._value import record
 
 WIRE: Final = "schedframe.wire"
 """Metadata key of an attrs field for the result of :func:`wire`."""
@@ -42,7 +41,7 @@ EMPTY: Final[dict[str, Any]] = _EmptyMap()
 """Default of every mapping field."""
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Wire:
     """What the codec needs to know about a field besides its type; see :func:`wire`."""
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import check_arguments, checked
+from .._checked import check_arguments
+from .._value import value
 from ..errors import InputError
-from ._copying import fast_init
 from ._wire import EMPTY, wire
 from .fieldcodecs import TIME
 from .requirements import (
@@ -34,10 +33,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class LabelSelectorRequirement:
     """One expression over labels; ``operator`` is In, NotIn, Exists or DoesNotExist."""
 
@@ -89,10 +85,7 @@ def _check_expression(
         )
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class LabelSelector:
     """All of ``match_labels`` and ``match_expressions`` must hold.
 
@@ -106,10 +99,7 @@ class LabelSelector:
         return hash((frozenset(self.match_labels.items()), self.match_expressions))
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class NodeSelectorRequirement:
     """One expression over a node's labels or fields; operators In, NotIn, Exists, DoesNotExist, Gt, Lt."""
 
@@ -126,10 +116,7 @@ class NodeSelectorRequirement:
         _check_expression(self, operators, single=operators if of_fields else (GT, LT))
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class NodeSelectorTerm:
     """All expressions must hold; a term without any matches no node.
 
@@ -149,10 +136,7 @@ class NodeSelectorTerm:
                 expression.check(of_fields=True)
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class NodeSelector:
     """One of the terms must match."""
 
@@ -165,9 +149,7 @@ class NodeSelector:
                 term.check()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PreferredSchedulingTerm:
     """``weight`` (1-100) is added to the score of nodes that match; an empty preference matches none."""
 
@@ -175,9 +157,7 @@ class PreferredSchedulingTerm:
     preference: NodeSelectorTerm = field(default=NodeSelectorTerm(), metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class NodeAffinity:
     """The nodes on which the pod must run, and the preferred ones."""
 
@@ -194,9 +174,7 @@ class NodeAffinity:
                 preferred.preference.check()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PodAffinityTerm:
     """Pods, selected by labels and namespaces, and the topology domain in which they count.
 
@@ -211,10 +189,7 @@ class PodAffinityTerm:
     mismatch_label_keys: tuple[str, ...] = ()
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class WeightedPodAffinityTerm:
     """``weight`` (1-100) for each pod in the domain that the term matches."""
 
@@ -222,9 +197,7 @@ class WeightedPodAffinityTerm:
     term: PodAffinityTerm = field(default=PodAffinityTerm(), metadata=wire("podAffinityTerm", always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False, cache_hash=True)
+@value(weakref_slot=False, cache_hash=True)
 class PodAffinity:
     """Pods in whose topology domain this pod must run, and preferred ones."""
 
@@ -232,9 +205,7 @@ class PodAffinity:
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False, cache_hash=True)
+@value(weakref_slot=False, cache_hash=True)
 class PodAntiAffinity:
     """Pods in whose topology domain this pod must not run, and preferably does not run."""
 
@@ -242,9 +213,7 @@ class PodAntiAffinity:
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Affinity:
     """``spec.affinity`` of a pod."""
 
@@ -261,10 +230,7 @@ class Affinity:
         )
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Taint:
     """A taint rejects pods that do not tolerate it. ``time_added`` is seconds since the epoch."""
 
@@ -274,10 +240,7 @@ class Taint:
     time_added: float | None = field(default=None, metadata=TIME)
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Toleration:
     """A toleration of taints. An empty key (with ``Exists``) means all keys, an empty effect all effects."""
 
@@ -317,10 +280,7 @@ def find_untolerated_taint(
     return None
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class TopologySpreadConstraint:
     """A limit on the difference of matching pods between the domains of ``topology_key``.
 

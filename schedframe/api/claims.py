@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import value
 from ._wire import EMPTY, wire
 from .affinity import NodeSelector
 from .devices import (
@@ -25,9 +24,7 @@ EXACT_COUNT: Final = "ExactCount"
 ALL_DEVICES: Final = "All"
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ExactDeviceRequest:
     """Devices of one class. An empty ``allocation_mode`` is ExactCount, a ``count`` of 0 then 1."""
 
@@ -40,9 +37,7 @@ class ExactDeviceRequest:
     capacity: CapacityRequirements | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceSubRequest:
     """One alternative of a request."""
 
@@ -55,9 +50,7 @@ class DeviceSubRequest:
     capacity: CapacityRequirements | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceRequest:
     """A request: exactly this, or the first alternative that can be allocated."""
 
@@ -66,9 +59,7 @@ class DeviceRequest:
     first_available: tuple[DeviceSubRequest, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceConstraint:
     """What the devices of some requests (of all, if none is named) must or must not have in common."""
 
@@ -77,9 +68,7 @@ class DeviceConstraint:
     distinct_attribute: str | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceClaimConfiguration:
     """Configuration for the devices of some requests (of all, if none is named)."""
 
@@ -87,9 +76,7 @@ class DeviceClaimConfiguration:
     opaque: OpaqueDeviceConfiguration | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceClaim:
     """Requests, and constraints on the allocated devices."""
 
@@ -98,18 +85,14 @@ class DeviceClaim:
     config: tuple[DeviceClaimConfiguration, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceClaimSpec:
     """The spec of a claim."""
 
     devices: DeviceClaim = DeviceClaim()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceRequestAllocationResult:
     """A device that is allocated for a request (``request/alternative`` if it has alternatives)."""
 
@@ -125,9 +108,7 @@ class DeviceRequestAllocationResult:
     consumed_capacity: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceAllocationConfiguration:
     """Configuration of the allocation; ``source`` is FromClass or FromClaim."""
 
@@ -136,9 +117,7 @@ class DeviceAllocationConfiguration:
     opaque: OpaqueDeviceConfiguration | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceAllocationResult:
     """All devices of the claim."""
 
@@ -146,9 +125,7 @@ class DeviceAllocationResult:
     config: tuple[DeviceAllocationConfiguration, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class AllocationResult:
     """The allocated devices, and the nodes that can use them; ``None`` is all. Times are epoch seconds."""
 
@@ -157,9 +134,7 @@ class AllocationResult:
     allocation_timestamp: float | None = field(default=None, metadata=TIME)
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceClaimConsumerReference:
     """A user of the claim, most often a pod (``resource`` is ``pods``)."""
 
@@ -169,9 +144,7 @@ class ResourceClaimConsumerReference:
     uid: str = field(default="", metadata=wire(always=True, unique=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class AllocatedDeviceStatus:
     """The status of an allocated device, reported by its driver."""
 
@@ -182,9 +155,7 @@ class AllocatedDeviceStatus:
     conditions: tuple[Condition, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceClaimStatus:
     """The allocation of a claim and its users."""
 
@@ -193,9 +164,7 @@ class ResourceClaimStatus:
     devices: tuple[AllocatedDeviceStatus, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceClaim(NamespacedObject):
     """A claim to devices."""
 
@@ -208,9 +177,7 @@ class ResourceClaim(NamespacedObject):
     status: ResourceClaimStatus = ResourceClaimStatus()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceClaimTemplateSpec:
     """The claim that is created for each pod."""
 
@@ -218,9 +185,7 @@ class ResourceClaimTemplateSpec:
     spec: ResourceClaimSpec = field(default=ResourceClaimSpec(), metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceClaimTemplate(NamespacedObject):
     """A template of claims."""
 

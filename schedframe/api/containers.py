@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
-from ._copying import fast_init
+from .._value import value
 from ._wire import EMPTY, wire
 from .fieldcodecs import AMOUNTS
 from .quantity import Quantity
@@ -17,10 +15,7 @@ RESTART_ALWAYS = "Always"
 """``restart_policy`` of an init container that makes it a sidecar: it keeps running beside the containers."""
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ContainerClaim:
     """A claim of ``spec.resource_claims`` that the container uses; ``request`` narrows it to one request."""
 
@@ -28,10 +23,7 @@ class ContainerClaim:
     request: str = ""
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceRequirements:
     """Requested and limited amounts by resource name. Manifests with negative amounts are refused."""
 
@@ -43,10 +35,7 @@ class ResourceRequirements:
 NO_RESOURCES = ResourceRequirements()
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ContainerPort:
     """A port of a container; only ports with ``host_port`` matter to scheduling."""
 
@@ -57,9 +46,7 @@ class ContainerPort:
     name: str = ""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class HostPort:
     """A used port of a node. ``host_ip`` is ``0.0.0.0`` for all addresses; ``protocol`` is never empty."""
 
@@ -79,9 +66,7 @@ class HostPort:
 ANY_ADDRESS = "0.0.0.0"
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ContainerResizePolicy:
     """The effect of a resize of one resource on the container."""
 
@@ -89,9 +74,7 @@ class ContainerResizePolicy:
     restart_policy: str = field(default="", metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ContainerRestartRuleExitCodes:
     """The exit codes of a restart rule; ``operator`` is ``In`` or ``NotIn``."""
 
@@ -99,9 +82,7 @@ class ContainerRestartRuleExitCodes:
     values: tuple[int, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ContainerRestartRule:
     """A rule for the exit of a container; the action is ``Restart`` or ``RestartAllContainers``."""
 
@@ -109,10 +90,7 @@ class ContainerRestartRule:
     exit_codes: ContainerRestartRuleExitCodes | None = None
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Container:
     """A container or init container, as far as scheduling reads it."""
 

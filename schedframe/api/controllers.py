@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import value
 from ._wire import wire
 from .affinity import LabelSelector
 from .metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
@@ -17,9 +16,7 @@ INDEXED: Final = "Indexed"
 """``completion_mode`` of jobs whose pods have an index each."""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class DeploymentSpec:
     """The number of pods (``None``: 1), their selector, and what they are made from."""
 
@@ -29,9 +26,7 @@ class DeploymentSpec:
     paused: bool = False
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Deployment(NamespacedObject):
     """A deployment; its pods belong to a replica set that it makes."""
 
@@ -43,9 +38,7 @@ class Deployment(NamespacedObject):
     spec: DeploymentSpec = DeploymentSpec()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class DaemonSetSpec:
     """The selector of the pods, and what they are made from."""
 
@@ -53,9 +46,7 @@ class DaemonSetSpec:
     template: PodTemplateSpec | None = None
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class DaemonSet(NamespacedObject):
     """A daemon set: a pod for each node that is eligible."""
 
@@ -67,9 +58,7 @@ class DaemonSet(NamespacedObject):
     spec: DaemonSetSpec = DaemonSetSpec()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class JobSpec:
     """The number of pods at a time and in all (both ``None``: 1), and what they are made from."""
 
@@ -82,9 +71,7 @@ class JobSpec:
     template: PodTemplateSpec | None = None
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class JobStatus:
     """The progress of a job. ``completed_indexes`` is a text such as ``0-2,5``."""
 
@@ -93,9 +80,7 @@ class JobStatus:
     completed_indexes: str = ""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Job(NamespacedObject):
     """A job: pods that run to completion."""
 
@@ -108,9 +93,7 @@ class Job(NamespacedObject):
     status: JobStatus = JobStatus()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class JobTemplateSpec:
     """Labels, annotations and spec of the jobs of a cron job."""
 
@@ -118,9 +101,7 @@ class JobTemplateSpec:
     spec: JobSpec = JobSpec()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class CronJobSpec:
     """What the jobs are made from; a suspended cron job makes none."""
 
@@ -128,9 +109,7 @@ class CronJobSpec:
     job_template: JobTemplateSpec = JobTemplateSpec()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class CronJob(NamespacedObject):
     """A cron job: a job at each time of its schedule."""
 
@@ -142,9 +121,7 @@ class CronJob(NamespacedObject):
     spec: CronJobSpec = CronJobSpec()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodTemplate(NamespacedObject):
     """A template for pods that no controller watches."""
 

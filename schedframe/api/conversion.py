@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from attrs import frozen
+from .._value import record
 
 GROUP: Final = "resource.k8s.io"
 V1: Final = f"{GROUP}/v1"
@@ -25,7 +25,7 @@ _REQUEST: Final = re.compile(r"(\brequests\[\d+\])\.exactly\b")
 _DEVICE: Final = re.compile(r"^(spec\.devices\[\d+\])\.(?!name\b)")
 
 
-@frozen
+@record(frozen=True)
 class Conversion:
     """A manifest in the shape of today, and a function from paths in it to paths in the manifest as given."""
 

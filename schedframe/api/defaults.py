@@ -10,14 +10,12 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from .._checked import checked
 from .containers import Container, ResourceRequirements
 from .pod import Pod
 from .quantity import Quantity
 from .resources import HUGE_PAGES_PREFIX, pod_limits, pod_requests, supports_pod_level
 
 
-@checked
 def with_default_requests(pod: Pod) -> Pod:
     """Return *pod* with the requests that follow from its limits; the same object if none do.
 

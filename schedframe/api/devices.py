@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
-from ._copying import fast_init
+from .._value import value
 from ._wire import EMPTY, wire
 from .affinity import NodeSelector
 from .fieldcodecs import AMOUNTS, TIME
@@ -17,27 +15,21 @@ from .metadata import NO_META, ClusterObject, ObjectMeta
 from .quantity import ZERO, Quantity
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CELDeviceSelector:
     """A CEL expression over ``device``."""
 
     expression: str = field(default="", metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceSelector:
     """One condition on a device."""
 
     cel: CELDeviceSelector | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class OpaqueDeviceConfiguration:
     """Parameters that only the driver understands."""
 
@@ -45,18 +37,14 @@ class OpaqueDeviceConfiguration:
     parameters: Any = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceClassConfiguration:
     """Configuration that comes with each device of the class."""
 
     opaque: OpaqueDeviceConfiguration | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceClassSpec:
     """The selectors of a class of devices, and the extended resource that it backs."""
 
@@ -65,9 +53,7 @@ class DeviceClassSpec:
     extended_resource_name: str | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceClass(ClusterObject):
     """A named kind of devices."""
 
@@ -79,10 +65,7 @@ class DeviceClass(ClusterObject):
     spec: DeviceClassSpec = field(default=DeviceClassSpec(), metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceAttribute:
     """A property of a device: exactly one of the values is set."""
 
@@ -94,15 +77,13 @@ class DeviceAttribute:
     @property
     def value(self) -> int | bool | str | None:
         """The value that is set."""
-        for value in (self.int_value, self.bool_value, self.string_value):
-            if value is not None:
-                return value
+        for each in (self.int_value, self.bool_value, self.string_value):
+            if each is not None:
+                return each
         return self.version_value
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CapacityRequestPolicyRange:
     """Amounts from ``min`` to ``max`` in steps."""
 
@@ -111,9 +92,7 @@ class CapacityRequestPolicyRange:
     step: Quantity | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CapacityRequestPolicy:
     """The amounts of a shared device's capacity that can be requested, and the default amount."""
 
@@ -122,10 +101,7 @@ class CapacityRequestPolicy:
     valid_range: CapacityRequestPolicyRange | None = None
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceCapacity:
     """A capacity of a device."""
 
@@ -133,19 +109,14 @@ class DeviceCapacity:
     request_policy: CapacityRequestPolicy | None = None
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Counter:
     """An amount that several devices share."""
 
     value: Quantity = field(default=ZERO, metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CounterSet:
     """Counters by name."""
 
@@ -153,9 +124,7 @@ class CounterSet:
     counters: Mapping[str, Counter] = field(default=EMPTY, metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceCounterConsumption:
     """The amounts that a device consumes of a counter set."""
 
@@ -163,9 +132,7 @@ class DeviceCounterConsumption:
     counters: Mapping[str, Counter] = field(default=EMPTY, metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceTaint:
     """A taint rejects claims that do not tolerate it. ``time_added`` is seconds since the epoch."""
 
@@ -175,9 +142,7 @@ class DeviceTaint:
     time_added: float | None = field(default=None, metadata=TIME)
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class DeviceToleration:
     """A toleration of device taints. An empty operator is Equal, an empty key means all keys."""
 
@@ -198,10 +163,7 @@ class DeviceToleration:
         return self.operator in ("", "Equal") and self.value == taint.value
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Device:
     """One device of a slice. Attributes and capacities without a domain are in the driver's domain."""
 
@@ -219,9 +181,7 @@ class Device:
     allow_multiple_allocations: bool | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourcePool:
     """The pool that a slice is part of; only slices of the highest generation count."""
 
@@ -230,9 +190,7 @@ class ResourcePool:
     resource_slice_count: int = field(default=0, metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceSliceSpec:
     """Devices and the nodes that can use them: one node, those of a selector, all, or as each device says."""
 
@@ -246,9 +204,7 @@ class ResourceSliceSpec:
     shared_counters: tuple[CounterSet, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceSlice(ClusterObject):
     """A slice of the devices that a driver offers."""
 
@@ -260,9 +216,7 @@ class ResourceSlice(ClusterObject):
     spec: ResourceSliceSpec = field(default=ResourceSliceSpec(), metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CapacityRequirements:
     """The amounts of a device's capacity that a request needs, by name."""
 

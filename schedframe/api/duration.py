@@ -6,12 +6,11 @@ import re
 from functools import lru_cache
 from typing import Annotated, Final
 
-from attrs import frozen
-
 from .._annotations import Instead
-from .._brief import brief_repr, shown
+from .._brief import shown
 from .._checked import checked
 from .._validators import number
+from .._value import value
 from .._wording import described
 
 _NANOSECONDS: Final = {
@@ -30,9 +29,7 @@ _FRACTION_LIMIT: Final = (_LIMIT - 1) // 10
 _FROM_TEXT: Final = Instead(lambda value: f"an int of nanoseconds, or Duration.parse({described(value)})")
 
 
-@checked
-@brief_repr
-@frozen(order=True)
+@value(order=True)
 class Duration:
     """A span of time in whole ``nanoseconds``, possibly negative.
 

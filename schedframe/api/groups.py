@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import check_arguments, checked
+from .._checked import check_arguments
+from .._value import value
 from ..errors import InputError
 from ._wire import wire
 from .metadata import NO_META, Condition, NamespacedObject, ObjectMeta
@@ -68,16 +68,12 @@ def _write_modes(*specs: dict[str, Any]) -> None:
             spec["disruptionMode"] = {mode: {}}
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class BasicSchedulingPolicy:
     """The pods of the group are scheduled as they come; it has no fields."""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class GangSchedulingPolicy:
     """The group is scheduled only if ``min_count`` of its pods can be, those that run already included."""
 
@@ -88,9 +84,7 @@ class GangSchedulingPolicy:
             raise InputError("minCount", f"{self.min_count} is out of range", "write a number 1 or more")
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodGroupSchedulingPolicy:
     """Exactly one of two policies."""
 
@@ -103,18 +97,14 @@ class PodGroupSchedulingPolicy:
             raise InputError("gang", f"there is {found}", "write one of basic: {} and gang: {minCount: …}")
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class TopologyConstraint:
     """All pods of the group run on nodes with one value of the label ``key``."""
 
     key: str = field(default="", metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodGroupSchedulingConstraints:
     """Where the pods of a group may run; at most one topology constraint."""
 
@@ -127,9 +117,7 @@ class PodGroupSchedulingConstraints:
             raise InputError("topology[0].key", "is missing or empty", "name a label of nodes")
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class WorkloadPodGroupTemplateReference:
     """A workload, and the template in it from which a group was made."""
 
@@ -137,18 +125,14 @@ class WorkloadPodGroupTemplateReference:
     pod_group_template_name: str = ""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodGroupTemplateReference:
     """The origin of a group, as v1alpha2 writes it."""
 
     workload: WorkloadPodGroupTemplateReference | None = None
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class WorkloadReference:
     """The origin of a group, as v1beta1 writes it."""
 
@@ -156,9 +140,7 @@ class WorkloadReference:
     template_name: str = ""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodGroupResourceClaim:
     """A claim that the pods of a group share, by its name or by that of a template for it."""
 
@@ -183,9 +165,7 @@ def _check_claims(claims: Sequence[PodGroupResourceClaim]) -> None:
             raise InputError(f"resourceClaims[{i}].name", f"{name!r} is there twice", "name each claim once")
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodGroupSpec:
     """What is wanted of a group. Scheduling does not read where the group came from."""
 
@@ -220,9 +200,7 @@ class PodGroupSpec:
         return constraints.topology[0].key if constraints is not None and constraints.topology else ""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodGroupStatus:
     """What became of a group."""
 
@@ -233,9 +211,7 @@ class PodGroupStatus:
         return next((condition for condition in self.conditions if condition.type == type), None)
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodGroup(NamespacedObject):
     """A group of pods; its members name it in ``spec.schedulingGroup``."""
 
@@ -276,9 +252,7 @@ def group_of(pod: Pod) -> str:
     return f"{pod.namespace}/{group.pod_group_name}"
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodGroupTemplate:
     """A named template of groups."""
 
@@ -293,9 +267,7 @@ class PodGroupTemplate:
     disruption_mode: str = field(default="", metadata=_MODE)
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class WorkloadSpec:
     """Templates of groups, at most eight."""
 
@@ -307,9 +279,7 @@ class WorkloadSpec:
             raise InputError("podGroupTemplates", f"has {found} entries", f"write at most {MOST_TEMPLATES}")
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Workload(NamespacedObject):
     """Templates from which controllers make groups of pods. Scheduling does not read it."""
 

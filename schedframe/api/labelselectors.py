@@ -137,7 +137,6 @@ def _compiled(selector: LabelSelector) -> CompiledSelector:
     return CompiledSelector(requirements)
 
 
-@checked
 def compile_label_map(labels: Labels) -> CompiledSelector:
     """Return the selector of exactly these labels. An empty map matches everything."""
     return CompiledSelector(Requirement(key, IN, (value,)) for key, value in labels.items())

@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
-from attrs import frozen
-
 from .._checked import checked_except
 from .._validators import has
+from .._value import record
 from ..errors import InputError, Problems
 from .documents import Document, located, read_documents
 from .kinds import Strict, UnknownKindError, label_of
@@ -26,7 +25,7 @@ OnUnknown = Literal["error", "skip"] | Callable[[str, Mapping[str, Any]], None]
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
-@frozen
+@record(frozen=True)
 class _Options:
     on_unknown: OnUnknown
     kinds: tuple[type[ClusterObject], ...]

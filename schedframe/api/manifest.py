@@ -30,7 +30,6 @@ NAMES[AnyObject] = ("an API value or a manifest", "API values or manifests")
 NAMES[AnyPod] = ("a pod or the manifest of one", "pods or manifests of them")
 
 
-@checked
 def key_of(obj: ClusterObject) -> str:
     """Return ``namespace/name`` of a namespaced object, else the name; unique within the kind."""
     return obj.key
@@ -113,7 +112,6 @@ def _parent(error: InputError) -> str:
     return error.path.rpartition(".")[0]
 
 
-@checked
 def part_from_manifest(cls: type[T], part: Any) -> T:
     """Return a value of *cls*, any class of this package, from its part of a manifest.
 
@@ -123,7 +121,6 @@ def part_from_manifest(cls: type[T], part: Any) -> T:
     return decoder(cls)(part)
 
 
-@checked
 def part_to_manifest(value: object) -> dict[str, Any]:
     """Return the part of a manifest for *value*, without empty and default fields."""
     return encoder(type(value))(value)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_of, brief_repr
-from .._checked import check_arguments, checked
-from ._copying import compile_copy, fast_init
+from .._brief import brief_of
+from .._checked import check_arguments
+from .._value import value
+from ._copying import compile_copy
 from ._wire import DEFAULT_NAMESPACE, EMPTY, wire
 from .fieldcodecs import LABELS, TIME
 
@@ -17,10 +18,7 @@ UNREADABLE: Final = "schedframe/unreadable"
 """Annotation of a claim whose present version cannot be read; pods that name it wait. It is never written."""
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class OwnerReference:
     """The object that this one belongs to; ``controller`` marks the one that manages it."""
 
@@ -32,10 +30,7 @@ class OwnerReference:
     block_owner_deletion: bool | None = None
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ObjectMeta:
     """Identity of an object. Timestamps are seconds since the epoch (UTC)."""
 
@@ -80,9 +75,7 @@ NO_META: Final = ObjectMeta()
 _with_finalizers: Final[Callable[..., ObjectMeta]] = compile_copy(ObjectMeta, "finalizers")
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Condition:
     """A condition of a device, a budget and the like. Pods and nodes have classes of their own."""
 

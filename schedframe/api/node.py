@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
-from .._brief import brief_repr
-from .._checked import checked
-from ._copying import fast_init
+from .._value import value
 from ._wire import EMPTY, HIDDEN, wire
 from .affinity import Taint
 from .codec import decoder, encoder, sharing
@@ -26,10 +24,7 @@ LABEL_REGION_BETA: Final = "failure-domain.beta.kubernetes.io/region"
 TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ContainerImage:
     """An image on the node: its names (tags and digests), and how large it is in bytes."""
 
@@ -45,10 +40,7 @@ SHARED_IMAGES: Final = wire(decode=_images.decode, encode=_images.encode)
 """Metadata of a field with images. Equal ones are one object, because many nodes have the same."""
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class NodeCondition:
     """One condition of the node. Times are seconds since the epoch."""
 
@@ -60,9 +52,7 @@ class NodeCondition:
     last_transition_time: float | None = field(default=None, metadata=TIME)
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class NodeAddress:
     """An address of the node; ``type`` is Hostname, InternalIP, ExternalIP and so on."""
 
@@ -70,10 +60,7 @@ class NodeAddress:
     address: str = field(default="", metadata=wire(always=True, unique=True))
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class NodeSpec:
     """The spec of a node."""
 
@@ -84,10 +71,7 @@ class NodeSpec:
     pod_cidrs: tuple[str, ...] = field(default=(), metadata=wire("podCIDRs"))
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class NodeStatus:
     """The status of a node."""
 
@@ -104,9 +88,7 @@ NO_NODE_SPEC: Final = NodeSpec()
 NO_NODE_STATUS: Final = NodeStatus()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Node(ClusterObject):
     """A node. ``key`` is its name."""
 

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import value
 from .._wording import described
 from ..errors import InputError
 from .affinity import (
@@ -66,9 +65,7 @@ def _quoted(value: Any) -> str:
     return f"[{', '.join(map(_quoted, value))}]" if value else "null"
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CompiledNodeTerm:
     """A term with expressions, all of which must hold.
 
@@ -92,9 +89,7 @@ class CompiledNodeTerm:
         )
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CompiledNodeSelector:
     """One of ``terms`` must match. Empty terms, which match no node, are left out."""
 
@@ -119,7 +114,6 @@ class CompiledNodeSelector:
         return any(term.matches(labels, name) for term in self.terms)
 
 
-@checked
 def join_errors(errors: Sequence[InputError]) -> str:
     """Return one message for several errors; equal errors appear once."""
     texts = list(dict.fromkeys(str(error) for error in errors))
@@ -127,7 +121,6 @@ def join_errors(errors: Sequence[InputError]) -> str:
 
 
 @lru_cache(maxsize=8192)
-@checked
 def compile_node_selector(selector: NodeSelector) -> CompiledNodeSelector:
     """Return the compiled form, cached by value. A selector never raises, see
     :attr:`CompiledNodeSelector.errors`.
@@ -146,9 +139,7 @@ def node_selector_matches(selector: NodeSelector, node: Node) -> bool:
     return compile_node_selector(selector).matches(node)
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CompiledPreferredTerms:
     """Preferred terms that can add to a score: those with a weight and an expression."""
 
@@ -171,7 +162,6 @@ class CompiledPreferredTerms:
 
 
 @lru_cache(maxsize=8192)
-@checked
 def compile_preferred_terms(terms: tuple[PreferredSchedulingTerm, ...]) -> CompiledPreferredTerms:
     """Return the compiled form, cached by value. Never raises: see :attr:`CompiledPreferredTerms.errors`."""
     return CompiledPreferredTerms(
@@ -183,9 +173,7 @@ def compile_preferred_terms(terms: tuple[PreferredSchedulingTerm, ...]) -> Compi
     )
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class RequiredNodeAffinity:
     """The nodes on which a pod may run: ``spec.node_selector`` and the required node affinity."""
 
@@ -271,19 +259,19 @@ def _label_problems(expression: NodeSelectorRequirement, path: str) -> Iterator[
         yield SelectorError(f"{path}.values", INVALID, values, detail)
     if operator in (GT, LT):
         yield from _number_problems(values, path)
-    for index, value in enumerate(values):
-        if problem := label_value_problem(value):
-            yield SelectorError(f"{path}.values[{index}][{expression.key}]", INVALID, value, problem)
+    for index, text in enumerate(values):
+        if problem := label_value_problem(text):
+            yield SelectorError(f"{path}.values[{index}][{expression.key}]", INVALID, text, problem)
 
 
 def _number_problems(values: Sequence[str], path: str) -> Iterator[SelectorError]:
     if len(values) != 1:
         detail = "for 'Gt', 'Lt' operators, exactly one value is required"
         yield SelectorError(f"{path}.values", INVALID, values, detail)
-    for index, value in enumerate(values):
-        if parse_integer(value) is None:
+    for index, text in enumerate(values):
+        if parse_integer(text) is None:
             detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-            yield SelectorError(f"{path}.values[{index}]", INVALID, value, detail)
+            yield SelectorError(f"{path}.values[{index}]", INVALID, text, detail)
 
 
 def _field_problems(expression: NodeSelectorRequirement, path: str) -> Iterator[SelectorError]:

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, cast, final
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from .._brief import brief_of
-from .._checked import check_arguments, checked
-from ._copying import become, compile_copy, draft_of
+from .._checked import check_arguments
+from .._drafts import become, draft_of
+from .._value import value
+from ._copying import compile_copy
 from ._wire import DEFAULT_NAMESPACE, HIDDEN, wire
-from .codec import encoder
 from .containers import HostPort
 from .metadata import NO_META, NamespacedObject, ObjectMeta
-from .podspec import EMPTY_SPEC, PodResources, PodSpec, decode_spec, spec_on_node
+from .podspec import EMPTY_SPEC, PodResources, PodSpec, decode_spec, encode_spec, spec_on_node
 from .podstatus import FAILED, NO_STATUS, SUCCEEDED, PodStatus
 from .resources import pod_resources
 
 
-@checked
 @final
-@frozen(init=False, weakref_slot=False)
+@value(init=False, weakref_slot=False)
 class Pod(NamespacedObject):
     """A pod. Every attribute is O(1), or computed once and cached.
 
@@ -33,7 +33,7 @@ class Pod(NamespacedObject):
 
     metadata: ObjectMeta = NO_META
     spec: PodSpec = field(
-        default=EMPTY_SPEC, metadata=wire(always=True, decode=decode_spec, encode=encoder(PodSpec))
+        default=EMPTY_SPEC, metadata=wire(always=True, decode=decode_spec, encode=encode_spec)
     )
     status: PodStatus = NO_STATUS
     key: str = field(init=False, eq=False, repr=False, metadata=HIDDEN)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from attrs import field, fields, frozen
+from attrs import field, fields
 
-from .._brief import brief_repr
-from .._checked import checked
-from ._copying import compile_copy, fast_init
+from .._value import value
+from ._copying import compile_copy
 from ._wire import EMPTY, HIDDEN, wire
 from .affinity import Affinity, Toleration, TopologySpreadConstraint, within
-from .codec import decoder, sharing
+from .codec import decoder, encoder, sharing
 from .containers import ANY_ADDRESS, Container, HostPort, ResourceRequirements
 from .fieldcodecs import AMOUNTS, decode_named, decode_os_name, encode_named, encode_os_name
 from .quantity import Quantity
@@ -23,9 +22,7 @@ _LARGEST_SUMMED: Final = 2**47
 """Milli-CPU, bytes or units: 65,536 pods that request no more have sums within 64 bits."""
 
 
-@checked
-@brief_repr
-@frozen(eq=False, weakref_slot=False)
+@value(eq=False, weakref_slot=False)
 class PodResources:
     """The total requests of a pod: ``requests`` as of :func:`whole_amounts`, ``non_zero`` for scoring.
 
@@ -42,9 +39,7 @@ class PodResources:
         return max(*self.non_zero, *self.requests.values()) > _LARGEST_SUMMED
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PodResourceClaim:
     """An entry of ``spec.resource_claims``: the name of a claim, or of a template for one."""
 
@@ -53,19 +48,14 @@ class PodResourceClaim:
     resource_claim_template_name: str | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PodSchedulingGroup:
     """The group of pods that are scheduled together with the pod."""
 
     pod_group_name: str | None = None
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PodSpec:
     """The spec of a pod. ``resources`` and ``overhead`` are those of the pod as a whole."""
 
@@ -150,15 +140,24 @@ class PodSpec:
         return tuple(getattr(self, name) for name in _SPEC_FIELDS)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        for name, value in zip(_SPEC_FIELDS, state, strict=True):
-            object.__setattr__(self, name, value)
+        for name, held in zip(_SPEC_FIELDS, state, strict=True):
+            object.__setattr__(self, name, held)
         for name in ("_memo", "_resources", "_host_ports"):
             object.__setattr__(self, name, None)
 
 
+def _decode(value: Any) -> PodSpec:
+    return decoder(PodSpec)(value)  # made for the first pod, not at import
+
+
+def encode_spec(spec: PodSpec) -> dict[str, Any]:
+    """Return the spec of a manifest."""
+    return encoder(PodSpec)(spec)
+
+
 _generations: Final[list[dict[bytes, Any]]] = []
 """The specs that were decoded last, which later pods with equal specs share."""
-_shared_spec: Final[Callable[[Any], PodSpec]] = sharing(decoder(PodSpec), generations=_generations)
+_shared_spec: Final[Callable[[Any], PodSpec]] = sharing(_decode, generations=_generations)
 
 
 def forget_shared_specs() -> None:

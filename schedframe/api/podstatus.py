@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Final
 
-from attrs import field, fields, frozen
+from attrs import field, fields
 
-from .._brief import brief_repr
-from .._checked import checked
-from ._copying import compile_copy, fast_init
+from .._value import value
+from ._copying import compile_copy
 from ._wire import wire
 from .containers import ResourceRequirements
 from .fieldcodecs import TIME
@@ -29,10 +28,7 @@ POD_RESIZE_PENDING: Final = "PodResizePending"
 """Type of the condition of a pending resize in place; its reason is Deferred or Infeasible."""
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PodCondition:
     """One condition; at most one for each type. Times are seconds since the epoch."""
 
@@ -59,10 +55,7 @@ _with_times: Final[Callable[..., PodCondition]] = compile_copy(
 )
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ContainerStatus:
     """Status of a container. A resize in place reads ``allocated_resources`` and ``resources``."""
 
@@ -76,9 +69,7 @@ class ContainerStatus:
     resources: ResourceRequirements | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PodResourceClaimStatus:
     """The claim for an entry of ``spec.resource_claims``; ``None`` if none had to be created."""
 
@@ -86,9 +77,7 @@ class PodResourceClaimStatus:
     resource_claim_name: str | None = field(default=None, metadata=wire(unique=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ContainerExtendedResourceRequest:
     """The request of a claim that serves an extended resource of a container."""
 
@@ -97,9 +86,7 @@ class ContainerExtendedResourceRequest:
     request_name: str = field(default="", metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PodExtendedResourceClaimStatus:
     """The claim for extended resources that a device class backs."""
 
@@ -109,10 +96,7 @@ class PodExtendedResourceClaimStatus:
     resource_claim_name: str = field(default="", metadata=wire(always=True, unique=True))
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PodStatus:
     """Status of a pod. ``resources`` and ``allocated_resources`` are those of the pod as a whole."""
 

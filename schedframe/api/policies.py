@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import value
 from ._wire import EMPTY, wire
 from .affinity import Toleration
 from .fieldcodecs import AMOUNTS
@@ -16,9 +15,7 @@ from .metadata import NO_META, ClusterObject, NamespacedObject, ObjectMeta
 from .quantity import Quantity
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class LimitRangeItem:
     """Limits and defaults by resource name; ``type`` is Container, Pod or PersistentVolumeClaim."""
 
@@ -30,18 +27,14 @@ class LimitRangeItem:
     max_limit_request_ratio: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class LimitRangeSpec:
     """The items of a limit range; all of them hold."""
 
     limits: tuple[LimitRangeItem, ...] = field(default=(), metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class LimitRange(NamespacedObject):
     """Bounds and defaults for the resources of new pods and claims of its namespace."""
 
@@ -53,18 +46,14 @@ class LimitRange(NamespacedObject):
     spec: LimitRangeSpec = LimitRangeSpec()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class RuntimeClassOverhead:
     """The resources that a pod of a runtime class uses besides those of its containers."""
 
     pod_fixed: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class RuntimeClassScheduling:
     """The nodes that support a runtime class."""
 
@@ -72,9 +61,7 @@ class RuntimeClassScheduling:
     tolerations: tuple[Toleration, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class RuntimeClass(ClusterObject):
     """A way to run containers; pods name it in ``spec.runtime_class_name``."""
 
@@ -88,9 +75,7 @@ class RuntimeClass(ClusterObject):
     scheduling: RuntimeClassScheduling | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ScopedResourceSelectorRequirement:
     """A scope and the values that it selects; ``operator`` is In, NotIn, Exists or DoesNotExist."""
 
@@ -99,18 +84,14 @@ class ScopedResourceSelectorRequirement:
     values: tuple[str, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ScopeSelector:
     """Scopes with values; all must hold."""
 
     match_expressions: tuple[ScopedResourceSelectorRequirement, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceQuotaSpec:
     """The amounts that objects of the namespace may use, and which objects count."""
 
@@ -119,9 +100,7 @@ class ResourceQuotaSpec:
     scope_selector: ScopeSelector | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceQuotaStatus:
     """The amounts that are in force, and those that are used."""
 
@@ -129,9 +108,7 @@ class ResourceQuotaStatus:
     used: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ResourceQuota(NamespacedObject):
     """A limit on what the objects of its namespace use together."""
 

@@ -11,14 +11,14 @@ import re
 from functools import lru_cache
 from typing import Annotated, Final
 
-from attrs import field, frozen
+from attrs import field
 
 from .._annotations import HOW_TO_GIVE, Instead
 from .._brief import shown
-from .._checked import check_arguments, checked
+from .._checked import check_arguments
+from .._value import value
 from .._wording import described
 from ..errors import InputError
-from ._copying import fast_init
 
 DECIMAL_SI: Final = "DecimalSI"
 BINARY_SI: Final = "BinarySI"
@@ -38,9 +38,7 @@ _BINARY_SUFFIX: Final = ("", *_BINARY)
 _BILLIONTHS: Final = Instead(lambda value: f"an int of billionths, or parse_quantity({described(value)})")
 
 
-@checked
-@fast_init
-@frozen(eq=False, weakref_slot=False, repr=False)
+@value(eq=False, weakref_slot=False, repr=False)
 class Quantity:
     """An amount, exact to a billionth. Compared by amount, whatever the notation.
 

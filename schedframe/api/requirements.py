@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import check_arguments, checked
+from .._checked import check_arguments
+from .._value import value
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"
@@ -51,9 +51,7 @@ def _as_set(values: Iterable[str]) -> frozenset[str]:
     return frozenset(values)
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Requirement:
     """A key and the condition on its value. ``number`` is the operand of Gt and Lt."""
 
@@ -80,7 +78,6 @@ class Requirement:
 
 
 @lru_cache(maxsize=4096)
-@checked
 def label_key_problem(key: str) -> str:
     """Return the error of the API server's validation for a label key, empty if there is none."""
     prefix, slash, name = key.rpartition("/")
@@ -103,7 +100,6 @@ _DOMAIN_RULE: Final = f"must consist of lower case alphanumeric characters, '-' 
 
 
 @lru_cache(maxsize=4096)
-@checked
 def label_value_problem(value: str) -> str:
     """Return the error of the API server's validation for the value of a label, empty if there is none."""
     if len(value) > _MAX_NAME:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, Protocol
 
-from .._checked import check_arguments, checked
+from .._checked import check_arguments
 from .containers import Container
 from .podspec import PodResources, PodSpec
 from .podstatus import ContainerStatus, PodStatus
@@ -49,7 +49,6 @@ class HasSpec(Protocol):
 
 
 @lru_cache(maxsize=4096)
-@checked
 def is_scalar_resource(name: str) -> bool:
     """Return whether *name* is an extended resource, huge pages or attachable volumes: a plain number."""
     if name.startswith((HUGE_PAGES_PREFIX, ATTACHABLE_VOLUMES_PREFIX)):

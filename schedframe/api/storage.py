@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
-from ._copying import fast_init
+from .._value import value
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector, NodeSelector, within
 from .fieldcodecs import AMOUNTS
@@ -47,10 +45,7 @@ SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 """Annotation of a claim: the scheduler wants its volume for that node."""
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CSIPersistentVolume:
     """A volume of a CSI driver, identified by driver and handle."""
 
@@ -60,19 +55,14 @@ class CSIPersistentVolume:
     volume_attributes: Mapping[str, str] = EMPTY
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class LocalVolume:
     """A disk or folder of one node."""
 
     path: str = field(default="", metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ObjectReference:
     """A reference to an object by name and, if set, by uid."""
 
@@ -83,10 +73,7 @@ class ObjectReference:
     api_version: str = ""
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class VolumeNodeAffinity:
     """The nodes from which the volume can be used."""
 
@@ -98,10 +85,7 @@ class VolumeNodeAffinity:
                 self.required.check()
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PersistentVolumeSpec:
     """The spec of a volume. ``capacity["storage"]`` is in bytes, ``claim_ref`` its claim."""
 
@@ -128,20 +112,14 @@ class PersistentVolumeSpec:
     local: LocalVolume | None = None
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PersistentVolumeStatus:
     """The status of a volume; ``phase`` is Pending, Available, Bound, Released or Failed."""
 
     phase: str = ""
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PersistentVolume(ClusterObject):
     """A volume of the cluster."""
 
@@ -170,10 +148,7 @@ class PersistentVolume(ClusterObject):
         )
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PersistentVolumeClaimStatus:
     """The status of a claim; ``phase`` is Pending, Bound or Lost."""
 
@@ -184,10 +159,7 @@ class PersistentVolumeClaimStatus:
     current_volume_attributes_class_name: str | None = None
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PersistentVolumeClaim(NamespacedObject):
     """A request for storage."""
 
@@ -211,9 +183,7 @@ class PersistentVolumeClaim(NamespacedObject):
         return bool(self.spec.volume_name) and BIND_COMPLETED in self.metadata.annotations
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class TopologySelectorLabelRequirement:
     """A label of the node and its accepted values."""
 
@@ -221,18 +191,14 @@ class TopologySelectorLabelRequirement:
     values: tuple[str, ...] = field(default=(), metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class TopologySelectorTerm:
     """All expressions must hold."""
 
     match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class StorageClass(ClusterObject):
     """A class of volumes. An empty ``volume_binding_mode`` means Immediate."""
 
@@ -249,18 +215,14 @@ class StorageClass(ClusterObject):
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class VolumeNodeResources:
     """The maximum of volumes of the driver on the node; ``None`` is no limit."""
 
     count: int | None = field(default=None, metadata=wire(bits=32))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CSINodeDriver:
     """A driver that runs on the node."""
 
@@ -270,18 +232,14 @@ class CSINodeDriver:
     allocatable: VolumeNodeResources | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CSINodeSpec:
     """The drivers of the node."""
 
     drivers: tuple[CSINodeDriver, ...] = field(default=(), metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CSINode(ClusterObject):
     """The CSI drivers of a node; it has the name of the node."""
 
@@ -293,9 +251,7 @@ class CSINode(ClusterObject):
     spec: CSINodeSpec = field(default=CSINodeSpec(), metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CSIDriverSpec:
     """The spec of a driver; with ``storage_capacity`` it reports its capacity."""
 
@@ -304,9 +260,7 @@ class CSIDriverSpec:
     storage_capacity: bool | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CSIDriver(ClusterObject):
     """A CSI driver of the cluster."""
 
@@ -318,9 +272,7 @@ class CSIDriver(ClusterObject):
     spec: CSIDriverSpec = field(default=CSIDriverSpec(), metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CSIStorageCapacity(NamespacedObject):
     """The capacity of a storage class on the nodes of a topology."""
 
@@ -335,9 +287,7 @@ class CSIStorageCapacity(NamespacedObject):
     maximum_volume_size: Quantity | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class VolumeAttachmentSource:
     """The volume, by name or in full."""
 
@@ -345,9 +295,7 @@ class VolumeAttachmentSource:
     inline_volume_spec: PersistentVolumeSpec | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class VolumeAttachmentSpec:
     """The volume to attach, the node and the driver."""
 
@@ -356,18 +304,14 @@ class VolumeAttachmentSpec:
     node_name: str = field(default="", metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class VolumeAttachmentStatus:
     """Whether the volume is attached."""
 
     attached: bool = field(default=False, metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class VolumeAttachment(ClusterObject):
     """A volume that is attached, or to be attached, to a node."""
 

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Final
 
 from .._brief import shown
-from .._checked import checked
 from ..errors import InputError
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -54,7 +53,6 @@ def _seconds(moment: datetime) -> float:
     return (moment - _EPOCH) // _MICROSECOND / 1_000_000
 
 
-@checked
 def format_time(seconds: float) -> str:
     """Return the RFC 3339 form, with microseconds if there are any. Raises :class:`InputError`."""
     try:

@@ -9,9 +9,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-import attrs
-
 from .._brief import shown
+from .._value import record
 from ..errors import InputError, InputErrors
 from ._wire import EMPTY
 from .duration import Duration
@@ -55,7 +54,7 @@ MOST_LEVELS: Final = 512
 """Levels of a value of any form, such as the parameters of a driver; drivers have a handful."""
 
 
-@attrs.frozen
+@record(frozen=True)
 class UnreadPart:
     """Stands in a manifest for a part that cannot be read; no field takes it."""
 

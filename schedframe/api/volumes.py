@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
-from ._copying import fast_init
+from .._value import value
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector
 from .fieldcodecs import AMOUNTS
@@ -17,10 +15,7 @@ from .metadata import NO_META, ObjectMeta
 from .quantity import Quantity
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class VolumeResources:
     """The amount of storage that a claim requests; ``requests["storage"]`` in bytes."""
 
@@ -28,10 +23,7 @@ class VolumeResources:
     limits: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PersistentVolumeClaimSpec:
     """The spec of a claim. ``storage_class_name`` ``None`` means the default class, an empty one no class."""
 
@@ -47,9 +39,7 @@ class PersistentVolumeClaimSpec:
 NO_CLAIM_SPEC: Final = PersistentVolumeClaimSpec()
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PersistentVolumeClaimTemplate:
     """The claim that is created for an ephemeral volume and lives as long as its pod."""
 
@@ -57,10 +47,7 @@ class PersistentVolumeClaimTemplate:
     spec: PersistentVolumeClaimSpec = field(default=NO_CLAIM_SPEC, metadata=wire(always=True))
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ClaimVolumeSource:
     """A volume of the claim ``claim_name`` in the pod's namespace."""
 
@@ -68,18 +55,14 @@ class ClaimVolumeSource:
     read_only: bool = False
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class EphemeralVolumeSource:
     """A volume of a claim that is created for this pod and named ``<pod>-<volume>``."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CSIVolumeSource:
     """A volume that a CSI driver creates for this pod, without a claim."""
 
@@ -88,9 +71,7 @@ class CSIVolumeSource:
     volume_attributes: Mapping[str, str] = EMPTY
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class GCEPersistentDisk:
     """A disk of Google Compute Engine."""
 
@@ -100,9 +81,7 @@ class GCEPersistentDisk:
     read_only: bool = False
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class AWSElasticBlockStore:
     """A disk of AWS."""
 
@@ -112,9 +91,7 @@ class AWSElasticBlockStore:
     read_only: bool = False
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ISCSIVolume:
     """An iSCSI disk."""
 
@@ -125,9 +102,7 @@ class ISCSIVolume:
     read_only: bool = False
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class RBDVolume:
     """A block device of Ceph."""
 
@@ -140,9 +115,7 @@ class RBDVolume:
     read_only: bool = False
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class AzureDisk:
     """A disk of Azure."""
 
@@ -152,9 +125,7 @@ class AzureDisk:
     read_only: bool | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class CinderVolume:
     """A disk of OpenStack."""
 
@@ -163,9 +134,7 @@ class CinderVolume:
     read_only: bool = False
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class VsphereVolume:
     """A disk of vSphere."""
 
@@ -173,9 +142,7 @@ class VsphereVolume:
     fs_type: str = ""
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PortworxVolume:
     """A volume of Portworx."""
 
@@ -184,9 +151,7 @@ class PortworxVolume:
     read_only: bool = False
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class AzureFile:
     """A file share of Azure."""
 
@@ -195,9 +160,7 @@ class AzureFile:
     read_only: bool = False
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ImageVolumeSource:
     """An image mounted as a volume; its reference counts for image locality."""
 
@@ -205,10 +168,7 @@ class ImageVolumeSource:
     pull_policy: str = ""
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class HostPathVolume:
     """A path of the node."""
 
@@ -216,9 +176,7 @@ class HostPathVolume:
     type: str | None = None
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class NFSVolume:
     """An NFS share."""
 
@@ -227,19 +185,14 @@ class NFSVolume:
     read_only: bool = False
 
 
-@checked
-@brief_repr
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class ConfigMapVolume:
     """A config map mounted as files."""
 
     name: str = ""
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Volume:
     """A volume of a pod: at most one source is set. Sources without effect on scheduling are dropped."""
 

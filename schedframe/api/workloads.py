@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import value
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector
 from .fieldcodecs import TIMES
@@ -20,9 +19,7 @@ LABEL_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 """Label of every namespace with its own name."""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Namespace(ClusterObject):
     """A namespace; only its labels matter."""
 
@@ -33,9 +30,7 @@ class Namespace(ClusterObject):
     metadata: ObjectMeta = NO_META
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PriorityClass(ClusterObject):
     """A named priority; ``preemption_policy`` is PreemptLowerPriority (None too) or Never."""
 
@@ -50,9 +45,7 @@ class PriorityClass(ClusterObject):
     description: str = ""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class ServiceSpec:
     """The pods of a service; an empty selector is no selector."""
 
@@ -61,9 +54,7 @@ class ServiceSpec:
     type: str = ""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Service(NamespacedObject):
     """A service; its selector takes part in default spreading."""
 
@@ -75,9 +66,7 @@ class Service(NamespacedObject):
     spec: ServiceSpec = ServiceSpec()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class ReplicationControllerSpec:
     """The number of pods (``None``: 1), their selector, and what they are made from."""
 
@@ -86,9 +75,7 @@ class ReplicationControllerSpec:
     template: PodTemplateSpec | None = None
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class ReplicationController(NamespacedObject):
     """A replication controller; its selector takes part in default spreading."""
 
@@ -100,9 +87,7 @@ class ReplicationController(NamespacedObject):
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class ReplicaSetSpec:
     """The number of pods (``None``: 1), their selector, and what they are made from."""
 
@@ -111,9 +96,7 @@ class ReplicaSetSpec:
     template: PodTemplateSpec | None = None
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class ReplicaSet(NamespacedObject):
     """A replica set; its selector takes part in default spreading."""
 
@@ -125,18 +108,14 @@ class ReplicaSet(NamespacedObject):
     spec: ReplicaSetSpec = ReplicaSetSpec()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class StatefulSetOrdinals:
     """The ordinal of the first pod of a stateful set."""
 
     start: int = field(default=0, metadata=wire(bits=32, always=True))
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class StatefulSetSpec:
     """The number of pods (``None``: 1), their selector, and what they and their claims are made from."""
 
@@ -148,9 +127,7 @@ class StatefulSetSpec:
     ordinals: StatefulSetOrdinals | None = None
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class StatefulSet(NamespacedObject):
     """A stateful set; its selector takes part in default spreading."""
 
@@ -162,9 +139,7 @@ class StatefulSet(NamespacedObject):
     spec: StatefulSetSpec = StatefulSetSpec()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodDisruptionBudgetSpec:
     """The selected pods, and the number that must stay: a number, or a percentage as a string."""
 
@@ -174,9 +149,7 @@ class PodDisruptionBudgetSpec:
     unhealthy_pod_eviction_policy: str | None = None
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodDisruptionBudgetStatus:
     """The number of pods that may still be disrupted.
 
@@ -192,9 +165,7 @@ class PodDisruptionBudgetStatus:
     conditions: tuple[Condition, ...] = ()
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class PodDisruptionBudget(NamespacedObject):
     """A limit on the selected pods that may be disrupted at the same time."""
 

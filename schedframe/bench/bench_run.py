@@ -11,8 +11,9 @@ from contextlib import ExitStack, contextmanager
 from time import perf_counter_ns, process_time_ns
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..cycle.runtime.interrupts import Hold
 from ..errors import SchedframeError
 from .fixture import ClusterFixture
@@ -37,7 +38,7 @@ def _never() -> bool:
     return False
 
 
-@define(eq=False)
+@record(eq=False)
 class BenchRun:
     """What the operations of a workload act on: a cluster, its scheduler, and the measurement so far."""
 

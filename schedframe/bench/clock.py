@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns, time_ns
 
-from attrs import define, field
+from attrs import field
 from typing_extensions import override
 
+from .._value import record
 from ..cycle import SystemClock
 
 
-@define(eq=False)
+@record(eq=False)
 class SkippingClock(SystemClock):
     """Seconds since the epoch. Computation takes its time; a wait ends at once because the clock jumps.
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..api import Namespace, ObjectMeta
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler
@@ -15,7 +16,7 @@ from .clock import SkippingClock
 from .options import Progress
 
 
-@define(eq=False)
+@record(eq=False)
 class ClusterFixture:
     """A cluster in memory, its scheduler, and the clock of both."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from attrs import define
+from .._value import record
 
 
 class Unit(Enum):
@@ -17,7 +17,7 @@ class Unit(Enum):
     """Measured scheduling cycles."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Interference:
     """A change that is made every *interval* seconds or cycles, from the first interval on."""
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from math import ceil
 from typing import Any
 
-from attrs import define, field
+from attrs import field
+
+from .._value import record
 
 Figures = dict[str, Any]
 """Plain values by name, in the order in which they are shown."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Measurement:
     """Counts and times of the measured pods. Times are nanoseconds."""
 

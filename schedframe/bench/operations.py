@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from attrs import frozen
-
+from .._value import record
 from ..api import Pod
 from ..controllers import PARTS, ControllerManager
 from ..controllers.switches import RESOURCE_CLAIMS
@@ -21,7 +20,7 @@ class Operation(Protocol):
         ...
 
 
-@frozen
+@record(frozen=True)
 class Create:
     """Creates objects before the measurement: nodes, running pods, volumes, …"""
 
@@ -37,7 +36,7 @@ class Create:
         bench.fixture.scheduler.sync()
 
 
-@frozen
+@record(frozen=True)
 class CreateBacklog:
     """Creates pods that find no node before the measurement, and stay pending during it."""
 
@@ -51,7 +50,7 @@ class CreateBacklog:
         bench.schedule_until_idle()
 
 
-@frozen
+@record(frozen=True)
 class SchedulePods:
     """Creates pods off the clock and measures how they are scheduled, their events included."""
 
@@ -79,7 +78,7 @@ def count_placed(bench: BenchRun, keys: Sequence[str]) -> int:
     return sum(pod is not None and bool(pod.spec.node_name) for pod in pods)
 
 
-@frozen
+@record(frozen=True)
 class StartClaimController:
     """Lets the cluster make ResourceClaims from the templates that pods name, from now on."""
 
@@ -88,7 +87,7 @@ class StartClaimController:
         ControllerManager(bench.fixture.cluster, without=PARTS.keys() - {RESOURCE_CLAIMS})
 
 
-@frozen
+@record(frozen=True)
 class StartPodTracker:
     """Lets the run follow the events of pods, which operations need that wait for single pods."""
 

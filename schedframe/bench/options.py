@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import frozen
-
-from .._checked import checked
+from .._value import record, value
 
 Progress = Callable[[str], None]
 """Called with a short text before each step of a benchmark."""
 
 
-@checked
-@frozen
+@value
 class Options:
     """Choices for one run of a benchmark; ``None`` selects the default of the template."""
 
@@ -27,7 +24,7 @@ class Options:
     """Whether the scheduler counts for metrics, which nothing reads."""
 
 
-@frozen
+@record(frozen=True)
 class Size:
     """Size of a workload."""
 

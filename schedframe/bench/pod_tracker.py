@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..api import Pod
 from ..cluster import InMemoryCluster, WatchEvent
 from .clock import SkippingClock
 from .measurement import Measurement
 
 
-@frozen
+@record(frozen=True)
 class PodSelection:
     """Pods by namespace and labels; no namespaces means all."""
 
@@ -28,7 +29,7 @@ class PodSelection:
         return all(labels.get(key) == value for key, value in self.labels.items())
 
 
-@define(eq=False)
+@record(eq=False)
 class PodTracker:
     """Follows the pods of a cluster by their events. Workloads that need none of this do not start it."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._checked import checked
 from ..api import DEFAULT_SCHEDULER_NAME
 from ..errors import InputError
 from .measurement import Figures
@@ -14,7 +13,6 @@ from .runner import WorkloadDefinition, WorkloadRunner
 from .templates import TEMPLATES, Template
 
 
-@checked
 def run(name: str, options: Options, progress: Progress = no_progress) -> Figures:
     """Return the figures of the template *name*.
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from attrs import field, frozen
+from attrs import field
 
+from .._value import record
 from ..api import Pod
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler
@@ -24,7 +25,7 @@ from .operations import Operation
 from .options import Progress, no_progress
 
 
-@frozen
+@record(frozen=True)
 class WorkloadDefinition:
     """Operations, and the scheduler that they need."""
 
@@ -46,7 +47,7 @@ class _UnreadMetrics:
         """Ignore *source*."""
 
 
-@frozen
+@record(frozen=True)
 class Outcome:
     """What a run gave: the measurement, and what went wrong."""
 
@@ -56,7 +57,7 @@ class Outcome:
     """``not_delivered`` or ``stalled`` with the reason; ``faults`` and the first ``fault``; or nothing."""
 
 
-@frozen
+@record(frozen=True)
 class WorkloadRunner:
     """Runs workloads, each on a new cluster with a new scheduler."""
 

@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..api import (
     CONTROLLER_KINDS,
     KINDS,
@@ -82,7 +83,7 @@ _NO_DECISION: Final = ("clientConnection", "leaderElection")
 """Parts of a configuration without which scheduling decides the same."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Anonymizer:
     """Hides the names of one cluster."""
 

@@ -13,10 +13,7 @@ from .._version import __version__
 from .._visible import visible
 from . import exits
 from .flags_of_kube_scheduler import in_own_notation, inapplicable_flag, wants_version
-from .forms import render
-from .grouped_help import GroupedCommand
-from .offline_options import AllowImports, ConfigFile, ExplainOptions, Gates, ScheduleOptions
-from .option_class import takes
+from .later import LaterCommand
 from .options import with_explain_value
 from .terminal import complain, emit, plain_warnings
 

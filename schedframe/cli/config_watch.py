@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..config import EffectiveConfig
 from ..cycle import Scheduler
 from ..errors import SchedframeError
@@ -31,7 +32,7 @@ _State = tuple[str, int, int, int]
 """Where the path leads, and inode, time and size of the file there."""
 
 
-@define(eq=False)
+@record(eq=False)
 class ConfigWatch:
     """Reloads a scheduler when its file changes."""
 

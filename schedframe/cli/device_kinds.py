@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from .._value import record
 from ..api import Device, DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from ..errors import PluginError
 
@@ -29,7 +30,7 @@ Matches = Callable[[str, str, Device], bool]
 """Function of an expression, a driver and a device; raises :class:`PluginError` where the former fails."""
 
 
-@define(eq=False)
+@record(eq=False)
 class DeviceKinds:
     """The kinds of all devices of a cluster; devices are of one kind if no expression tells them apart."""
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from attrs import frozen
 
+from .._value import record
 from ..errors import ClusterError, InputError
 from . import exits
 from .option_class import takes
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from .._tls import ServerCertificate
     from ..embed.plugin_extender import PluginExtender
 
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
-@frozen(kw_only=True)
+
+@record(frozen=True, kw_only=True)
 class ExtenderOptions:
     """Options of ``schedframe extender``."""
 

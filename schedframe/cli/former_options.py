@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from attrs import frozen
 
+from .._value import record
 from .flag_values import boolean
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ FORMER: Final = "Options that became configuration"
 """Heading of these options in the help."""
 
 
-@frozen(kw_only=True)
+@record(frozen=True, kw_only=True)
 class FormerOptions:
     """Options in place of a configuration; typer reads their types and help from here."""
 

@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, cast
 
-from attrs import define, field
+from attrs import field
 from typing_extensions import override
 
+from .._value import record
 from ..errors import ClusterError
 
 REQUEST_SECONDS: Final = 5.0
@@ -24,7 +25,7 @@ MOST_CONNECTIONS: Final = 64
 _REASONS: Final = {200: "OK", 404: "Not Found", 405: "Method Not Allowed", 503: "Service Unavailable"}
 
 
-@define(eq=False)
+@record(eq=False)
 class HealthServer:
     """Answers probes on 127.0.0.1, on a loop that runs in another thread."""
 

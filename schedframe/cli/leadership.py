@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar, Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..api import NamespacedObject, ObjectMeta
 from ..cluster.kubernetes import KubernetesCluster
 from ..cluster.kubernetes.client import ApiClient
@@ -37,7 +38,7 @@ def election_settings(config: LeaderElectionConfiguration) -> ElectionSettings:
     )
 
 
-@frozen
+@record(frozen=True)
 class HeldLease(NamespacedObject):
     """The names of a lease."""
 
@@ -48,7 +49,7 @@ class HeldLease(NamespacedObject):
     metadata: ObjectMeta
 
 
-@define(eq=False)
+@record(eq=False)
 class Leadership:
     """Runs the scheduler while this replica leads, and otherwise lets it follow the cluster."""
 

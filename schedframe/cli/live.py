@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
-from attrs import frozen
-
+from .._value import record
 from ..api import ADMISSION_KINDS, KINDS, ClusterObject
 from ..errors import InputError
 from .terminal import note
@@ -21,7 +20,7 @@ _UNLISTED: Final = (403, 404)
 """HTTP codes of kinds that this user may not list, or this cluster does not serve."""
 
 
-@frozen
+@record(frozen=True)
 class LiveSource:
     """Which real cluster to read: kubeconfig files (none: those of kubectl) and a context of them."""
 

@@ -9,9 +9,9 @@ import time
 from enum import StrEnum
 from typing import Any
 
-from attrs import define
 from typing_extensions import override
 
+from .._value import record
 from .._visible import visible
 from ..cycle.core import Core
 from ..cycle.search.decision import Decision
@@ -67,7 +67,7 @@ def set_up(form: LogFormat, verbosity: int) -> None:
     logger.setLevel(logging.DEBUG if verbosity > 1 else logging.INFO)
 
 
-@define(eq=False)
+@record(eq=False)
 class DecisionLog:
     """Logs each decision in one line."""
 

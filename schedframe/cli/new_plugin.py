@@ -10,8 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-from attrs import frozen
-
+from .._value import record
 from .._version import __version__
 from ..errors import InputError
 from ..framework import Registry
@@ -35,7 +34,7 @@ _FILES: Final = {
 """File of the package → its template; an empty file has none."""
 
 
-@frozen
+@record(frozen=True)
 class PluginNames:
     """One name as each place spells it: ``rack-rank``, ``rack_rank``, ``RackRank``."""
 

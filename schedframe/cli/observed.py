@@ -8,8 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from attrs import define
-
+from .._value import record
 from ..cluster.kubernetes import KubernetesCluster
 from ..cycle import Scheduler
 from ..cycle.inspection import cache_dump, compare, on_core
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("schedframe.run")
 
 
-@define(eq=False)
+@record(eq=False)
 class Observed:
     """The running scheduler, as its pages show it."""
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from attrs import frozen
 
+from .._value import record
 from ..config.feature_gates import VERSION
 from ..controllers import PARTS, Workloads
 from ..controllers.switches import names_of
@@ -103,7 +103,7 @@ After = Annotated[
 ]
 
 
-@frozen(kw_only=True)
+@record(frozen=True, kw_only=True)
 class ScheduleOptions:
     """The options of ``schedframe schedule``."""
 
@@ -146,7 +146,7 @@ class ScheduleOptions:
         _check_files(self.files, self.live)
 
 
-@frozen(kw_only=True)
+@record(frozen=True, kw_only=True)
 class ExplainOptions:
     """The options of ``schedframe explain``."""
 

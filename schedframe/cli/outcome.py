@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..api import Pod
 from ..simulate import Evaluation
 from ..simulate.amounts import unit_of
@@ -18,7 +19,7 @@ REQUIRED = ("cpu", "memory")
 PODS = "pods"
 
 
-@frozen
+@record(frozen=True)
 class Fate:
     """The result for one pending pod."""
 
@@ -32,7 +33,7 @@ class Fate:
     """Scheduling cycles that it took."""
 
 
-@frozen
+@record(frozen=True)
 class Usage:
     """How much of a resource of the whole cluster is requested by pods on its nodes, in milli-CPU, bytes or
     counts.
@@ -48,7 +49,7 @@ class Usage:
         return unit_of(self.resource)
 
 
-@define(eq=False)
+@record(eq=False)
 class Outcome:
     """The result of a run."""
 

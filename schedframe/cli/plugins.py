@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import asdict
 
+from .._value import record
 from ..config import POINTS, installed_catalogue
 from ..errors import PluginError
 from ..framework import Registry
@@ -19,7 +20,7 @@ DELIVERED = "delivered"
 CATALOGUE_ONLY = "catalogue only"
 
 
-@frozen
+@record(frozen=True)
 class PluginRow:
     """One plugin. ``points`` are extension points as profiles name them."""
 

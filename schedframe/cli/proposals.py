@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import frozen
-
+from .._value import record
 from ..api import Pod
 from ..simulate import Simulation
 
@@ -17,7 +16,7 @@ MOST_EXPLAINED: Final = 20
 """Pods for which changes are searched, each a second of CPU at 1,000 nodes; pods alike share one search."""
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Proposals:
     """The answer for one pod: its own, that for a pod alike, or none."""
 

@@ -6,8 +6,7 @@ import logging
 import os
 from typing import Final
 
-from attrs import define
-
+from .._value import record
 from ..api import ClusterObject
 from ..cycle import Scheduler
 from ..errors import SchedframeError
@@ -23,7 +22,7 @@ POD_NAMESPACE: Final = "POD_NAMESPACE"
 """Environment variable with the namespace of that pod."""
 
 
-@define(eq=False)
+@record(eq=False)
 class RefusalEvents:
     """Records an event for each configuration that is refused, on an object that stands for this process."""
 

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..api import LABEL_NAMESPACE_NAME, LABEL_REGION, LABEL_REGION_BETA, LABEL_ZONE, LABEL_ZONE_BETA
 
 OWN_NAMES: Final = frozenset(
@@ -134,7 +135,7 @@ def _number(text: str) -> int | None:
     return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
-@define(eq=False)
+@record(eq=False)
 class Replacements:
     """Replacements for one cluster. The salt is random and not kept.
 

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from functools import partial
 
-from attrs import define
-
+from .._value import record
 from ..cluster.kubernetes import KubernetesCluster
 from ..config import EffectiveConfig, dump_config
 from ..cycle import Scheduler
@@ -37,7 +36,7 @@ from .status import StatusDisplay
 logger = logging.getLogger("schedframe.run")
 
 
-@define(eq=False)
+@record(eq=False)
 class _Ending:
     """Actions of signals: SIGTERM and SIGINT end the scheduler gracefully, the second one the process."""
 

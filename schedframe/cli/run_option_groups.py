@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 import typer
-from attrs import frozen
+
+from .._value import record
 
 ELECTION: Final = "Leader election"
 SERVING: Final = "Serving"
@@ -18,7 +19,7 @@ def _option(group: str, metavar: str, text: str, **more: Any) -> Any:
     return typer.Option(metavar=metavar, help=text, rich_help_panel=group, **more)
 
 
-@frozen(kw_only=True, slots=False)
+@record(frozen=True, kw_only=True, slots=False)
 class ElectionOptions:
     """Options in place of fields of ``leaderElection``."""
 
@@ -52,7 +53,7 @@ class ElectionOptions:
     ] = None
 
 
-@frozen(kw_only=True, slots=False)
+@record(frozen=True, kw_only=True, slots=False)
 class ServingOptions:
     """Options of the server with health, metrics and debugging."""
 
@@ -92,7 +93,7 @@ class ServingOptions:
     ] = "10s"
 
 
-@frozen(kw_only=True, slots=False)
+@record(frozen=True, kw_only=True, slots=False)
 class TracingOptions:
     """Options of spans."""
 
@@ -112,7 +113,7 @@ class TracingOptions:
     ] = None
 
 
-@frozen(kw_only=True, slots=False)
+@record(frozen=True, kw_only=True, slots=False)
 class ClientOptions:
     """Options in place of fields of ``clientConnection``; the configuration has precedence."""
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from attrs import frozen
 
+from .._value import record
 from ..config.feature_gates import VERSION
 from .flag_values import finite
 from .former_options import FormerOptions
@@ -15,7 +15,7 @@ from .logs import LogFormat
 from .run_option_groups import ClientOptions, ElectionOptions, ServingOptions, TracingOptions
 
 
-@frozen(kw_only=True)
+@record(frozen=True, kw_only=True)
 class RunOptions(FormerOptions, ClientOptions, TracingOptions, ServingOptions, ElectionOptions):
     """The options of ``schedframe run``; typer reads their types and help from here."""
 

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..api import Pod
 from ..config import EffectiveConfig
 from ..cycle import Decision
@@ -24,7 +25,7 @@ from .sources import Manifests
 from .terminal import Advance, LineFormatter, note
 
 
-@define(eq=False)
+@record(eq=False)
 class Notes:
     """Attempts of each pod, and the reasons of its last rejection; updated after each cycle."""
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
-
+from .._value import record
 from ..errors import InputError, InputErrors
 from .flag_values import boolean, duration
 from .run_options import RunOptions
@@ -22,7 +21,7 @@ TLS_VERSIONS: Final = {
 """Values of ``--tls-min-version``; older versions of TLS are refused."""
 
 
-@frozen(kw_only=True)
+@record(frozen=True, kw_only=True)
 class CacheTimes:
     """Seconds for which answers of the API server about a request are cached; 0 means not at all."""
 
@@ -31,7 +30,7 @@ class CacheTimes:
     denied: float
 
 
-@frozen(kw_only=True)
+@record(frozen=True, kw_only=True)
 class ServingSettings:
     """Settings of the server."""
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from attrs import frozen
 
+from .._value import record
 from ..errors import InputError
 
 
-@frozen(kw_only=True)
+@record(frozen=True, kw_only=True)
 class SnapshotOptions:
     """Options of ``schedframe snapshot``."""
 

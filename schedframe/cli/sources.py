@@ -9,8 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TextIO
 
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..api import ADMISSION_KINDS, CONTROLLER_KINDS, ClusterObject, Strict, load_manifests
 from ..api.kinds import kind_label, near_version
 from ..cluster.uids import uid_taken
@@ -43,7 +44,7 @@ def warn(problem: InputError) -> None:
     caution(str(problem))
 
 
-@frozen
+@record(frozen=True)
 class SourceOptions:
     """How manifests are read."""
 
@@ -53,7 +54,7 @@ class SourceOptions:
     """Parts of a cluster that are not played for them."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Manifests:
     """Objects in the order given, as an API server would have stored them."""
 
@@ -85,7 +86,7 @@ class Manifests:
 def read_manifests(
     files: Sequence[str],
     advance: Advance,
-    options: SourceOptions = SourceOptions(),
+    options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
     live: Sequence[ClusterObject] = (),
 ) -> Manifests:
     """Return all objects of *files* (``-`` is standard input, a folder all its manifests); *advance* at each.

@@ -6,8 +6,9 @@ import logging
 import sys
 from typing import TYPE_CHECKING, Final
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
+from .._value import record
 from .._visible import visible
 from ..api import Pod
 from ..cluster.kubernetes import KubernetesCluster
@@ -26,7 +27,7 @@ SECONDS_OF_A_TABLE: Final = 1.0
 """Seconds between two states of the table."""
 
 
-@frozen
+@record(frozen=True)
 class Figures:
     """The state at one moment."""
 
@@ -53,7 +54,7 @@ class Figures:
         return shown
 
 
-@define(eq=False)
+@record(eq=False)
 class StatusDisplay:
     """Shows the figures of a scheduler, in its own thread by its own timer."""
 

@@ -7,14 +7,15 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from .port import WatchEvent, WatchHandler
 
 _FAILED: Final = "handlers of cluster events failed"
 
 
-@define(eq=False)
+@record(eq=False)
 class Watch:
     """One watcher; ``kinds`` None is all kinds. Closing it stops delivery with the event under way."""
 
@@ -32,7 +33,7 @@ class Watch:
         return self.kinds is None or kind in self.kinds
 
 
-@define(eq=False)
+@record(eq=False)
 class _Joining:
     """A watcher's place in the order of events: it gets *state*, and every event after it."""
 
@@ -40,7 +41,7 @@ class _Joining:
     state: list[Any]
 
 
-@define(eq=False)
+@record(eq=False)
 class Delivery:
     """A queue of events and the watchers that get them.
 

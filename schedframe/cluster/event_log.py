@@ -12,7 +12,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from attrs import define, field
+from attrs import field
+
+from .._value import record
 
 SERIES_SECONDS: Final = 360.0
 """Seconds after its last event at which a series ends."""
@@ -38,7 +40,7 @@ class EventKey(NamedTuple):
     """Name of the scheduler that reports the event."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Series:
     """Equal events so far."""
 
@@ -49,7 +51,7 @@ class Series:
     count: int = 1
 
 
-@define(eq=False)
+@record(eq=False)
 class EventLog:
     """The latest series by their keys, the one with the last event at the end. Not for several threads."""
 
@@ -103,7 +105,7 @@ def _has_ended(series: Series, moment: float) -> bool:
     return moment - series.last >= SERIES_SECONDS
 
 
-@define(eq=False)
+@record(eq=False)
 class EventBudgets:
     """A budget for each object: :data:`BURST` events, and one more in :data:`REFILL_SECONDS`."""
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
-from attrs import define, field
+from attrs import field
 
 from .._checked import check_arguments
+from .._value import record
 
 OPERATIONS: Final = (
     "apply",
@@ -28,7 +29,7 @@ OPERATIONS: Final = (
 Match = Callable[[Any], bool]
 
 
-@define(eq=False)
+@record(eq=False)
 class _Failure:
     error: Exception | type[Exception]
     times: int
@@ -36,7 +37,7 @@ class _Failure:
     applied: bool
 
 
-@define(eq=False)
+@record(eq=False)
 class Failures:
     """Failures that wait for their operation, in the order in which they were ordered."""
 

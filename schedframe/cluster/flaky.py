@@ -6,17 +6,16 @@ from collections.abc import Iterable
 from random import Random
 from typing import Any, Literal
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import ClusterObject, Pod, PodCondition
 from .port import ClusterPort, K, Subscription, WatchEvent, WatchHandler
 
 Objects = list[Any]
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class FlakyWatch:
     """Stands between a cluster and a watcher and holds back events.
 
@@ -122,8 +121,7 @@ def _version(obj: Any) -> tuple[str, str]:
     return obj.uid, obj.metadata.resource_version
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class FlakyCluster(ClusterPort):
     """A cluster whose watches are :class:`FlakyWatch`, kept in ``watches``; all else passes through."""
 

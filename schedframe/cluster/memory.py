@@ -7,11 +7,12 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
 from .._brief import brief_of
 from .._checked import check_arguments, checked, checked_except
 from .._validators import collection
+from .._value import record
 from .._wording import described
 from ..api import DISRUPTION_TARGET, AnyObject, ClusterObject, Pod, PodCondition, Strict, from_manifest
 from ..errors import InputError, InvariantError
@@ -30,7 +31,7 @@ _EVICTED = PodCondition(DISRUPTION_TARGET, "True", "EvictionByEvictionAPI", "Evi
 
 
 @checked_except("objects")
-@define(eq=False)
+@record(eq=False)
 class InMemoryCluster(ClusterPort):
     """The objects of a cluster, their changes, and the watchers of these.
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from attrs import frozen
-
-from .._brief import brief_repr
+from .._value import record
 from ..api import ClusterObject, ObjectLookup, Pod, PodCondition
-from ..api._copying import fast_init
 from ..errors import ClusterError
 
 if TYPE_CHECKING:
@@ -44,9 +41,7 @@ class OutcomeUnknown(ClusterError):
     """No answer came: the request may have taken effect or not; only later events will tell."""
 
 
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@record(frozen=True, weakref_slot=False)
 class WatchEvent:
     """A change of one object, as one watcher gets to know it.
 
@@ -63,8 +58,7 @@ class WatchEvent:
     old_is_stale: bool = False
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class ViewChange:
     """Which kinds of a remote cluster are known to be stale from now on.
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-
-from .._brief import brief_repr
+from .._value import record
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class RecordedEvent:
     """A note about an object, for people. ``time`` is seconds since the epoch."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..api import ClusterObject
 from ..errors import InputError, InvariantError, Problems
 
@@ -17,7 +18,7 @@ def uid_taken(obj: ClusterObject, owner: str) -> InputError:
     return InputError("metadata.uid", f"uid {obj.uid} of {obj.KIND} {obj.key} is that of {owner}", fix)
 
 
-@define(eq=False, repr=False)
+@record(eq=False, repr=False)
 class Uids:
     """Set of the uids of each kind."""
 

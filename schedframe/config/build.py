@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from .._value import record
 from .catalogue import POINTS, WEIGHTED_POINTS, Catalogue
 from .decode import suggestion
 from .defaults import enabled_names
@@ -88,7 +89,7 @@ def _one_queue(profiles: Sequence[EffectiveProfile]) -> Iterator[FieldError]:
             yield FieldError.invalid(f"{path}.pluginConfig", profile.plugin_config.get(name), detail)
 
 
-@define(eq=False)
+@record(eq=False)
 class _ProfileBuilder:
     """Builds one profile and collects its errors."""
 

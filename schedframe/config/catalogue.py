@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final, Literal, Protocol
 
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..errors import PluginError
 from .errors import FieldError
 from .feature_gates import NO_GATES, FeatureGates
@@ -38,8 +38,7 @@ ArgsCheck = Callable[[Any, str], Iterable[FieldError]]
 """Takes the args and their path in the document, returns all errors in them."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class RegisteredEvent:
     """A change in the cluster after which a plugin may let a pod pass that it rejected before.
 
@@ -60,8 +59,7 @@ def _in_order(points: Iterable[str]) -> tuple[str, ...]:
     return tuple(point for point in POINTS if point in named)
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class GatedArgs:
     """What a feature gate changes about the arguments of a plugin.
 
@@ -76,8 +74,7 @@ class GatedArgs:
     check_disabled: ArgsCheck
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class CatalogueEntry:
     """One plugin. PluginError for extension points that do not exist.
 
@@ -111,8 +108,7 @@ class CatalogueEntry:
     with_ignored_resources: Callable[[Any, tuple[str, ...]], Any] | None = None
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class RemovedPlugin:
     """A former plugin: refused with the name of its successor.
 
@@ -146,8 +142,7 @@ class Catalogue(Protocol):
         """Return this catalogue with *entries* added; PluginError if a name is taken."""
 
 
-@brief_repr
-@define(eq=False, init=False)
+@record(eq=False, init=False)
 class PluginCatalogue:
     """A :class:`Catalogue` made of entries. PluginError for two entries of one name."""
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import attrs
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
 from .._checked import checked
+from .._value import record
 from .catalogue import Catalogue
 from .feature_gates import NO_GATES, FeatureGates
 from .model import GROUP_VERSION, KIND, Extender, KubeSchedulerConfiguration
@@ -24,8 +24,7 @@ class EnabledPlugin(NamedTuple):
     weight: int
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class EffectiveProfile:
     """One profile, ready to be instantiated.
 
@@ -54,8 +53,7 @@ class EffectiveProfile:
         return self.plugins["queueSort"][0].name
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class EffectiveConfig:
     """The configuration of a scheduler after decoding, defaulting, validation and expansion.
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final
 
-from attrs import frozen
-
+from .._value import record
 from .catalogue import POINTS, Catalogue, CatalogueEntry
 from .model import KubeSchedulerConfiguration, Plugins
 
@@ -76,7 +75,7 @@ def project_of(name: str) -> str:
     return _by_name().get(_folded(name), "")
 
 
-@frozen
+@record(frozen=True)
 class Elsewhere:
     """A plugin of another project that a configuration enables."""
 

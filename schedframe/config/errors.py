@@ -7,10 +7,10 @@ from enum import StrEnum
 from typing import Any, ClassVar, Final, Literal
 
 import attrs
-from attrs import frozen
 
-from .._brief import brief_repr, shortened, shown
+from .._brief import shortened, shown
 from .._checked import checked
+from .._value import value
 from ..api.valuecodecs import describe
 from ..errors import ConfigError
 
@@ -55,9 +55,7 @@ _LONGEST: Final = 2000
 """Characters of a part of a message; names and values of a configuration have any length."""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class FieldError:
     """One thing wrong with one field.
 

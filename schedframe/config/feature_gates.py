@@ -13,10 +13,11 @@ from enum import Enum, StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr, shown
+from .._brief import shown
 from .._checked import checked, unchecked
+from .._value import record, value
 from ..errors import InputError, InputErrors
 from .other_feature_gates import OTHER_GATES
 
@@ -50,8 +51,7 @@ class GateSupport(Enum):
     """The gate chooses between implementations of kube-scheduler; decisions are the same."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class FeatureGate:
     """One feature gate. ``default`` is that of kube-scheduler; a locked gate keeps it."""
 
@@ -151,9 +151,7 @@ _BOOLEANS: Final = dict.fromkeys(("true", "True", "TRUE", "t", "T", "1"), True) 
 )
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class FeatureGates:
     """Which features are on. :meth:`of` and :meth:`parse` check names and dependencies."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from attrs import field, fields, frozen
+from attrs import field, fields
 
-from .._brief import brief_repr
+from .._value import record
 from ..api._wire import wire
 from ..api.duration import Duration
 from .catalogue import POINTS
@@ -24,8 +24,7 @@ ALL: Final = "*"
 MULTI_POINT: Final = "multiPoint"
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class LeaderElectionConfiguration:
     """Leader election between replicas. Durations of zero mean the default."""
 
@@ -38,8 +37,7 @@ class LeaderElectionConfiguration:
     resource_namespace: str = field(default="", metadata=wire(always=True))
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class ClientConnectionConfiguration:
     """The connection to the API server; ``qps`` and ``burst`` of zero mean the default."""
 
@@ -50,8 +48,7 @@ class ClientConnectionConfiguration:
     burst: int = field(default=0, metadata=wire(bits=32, always=True))
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Plugin:
     """A plugin in a list. ``weight`` is used at scoring points; 0 and None mean 1."""
 
@@ -59,8 +56,7 @@ class Plugin:
     weight: int | None = field(default=None, metadata=wire(bits=32))
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PluginSet:
     """Plugins to enable in a list besides its defaults, and defaults to disable."""
 
@@ -68,8 +64,7 @@ class PluginSet:
     disabled: tuple[Plugin, ...] = ()
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Plugins:
     """A list for each extension point, and one (``multi_point``) for all points that a plugin implements."""
 
@@ -104,8 +99,7 @@ def _attributes() -> dict[str, str]:
 ATTRIBUTES: Final = _attributes()
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PluginConfig:
     """Arguments of a plugin: an instance of its args class, or any JSON value if it has none."""
 
@@ -113,8 +107,7 @@ class PluginConfig:
     args: Any = field(default=None, metadata=wire(encode=lambda args: args))
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class KubeSchedulerProfile:
     """One way to schedule, chosen by a pod's ``spec.schedulerName``.
 
@@ -130,8 +123,7 @@ class KubeSchedulerProfile:
     run_all_filters: bool = False
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class ExtenderManagedResource:
     """An extended resource that an extender manages; plugins ignore it if ``ignored_by_scheduler``."""
 
@@ -139,8 +131,7 @@ class ExtenderManagedResource:
     ignored_by_scheduler: bool = False
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class ExtenderTLSConfig:
     """TLS to an extender; ``*_data`` is PEM and takes precedence over the ``*_file``."""
 
@@ -154,8 +145,7 @@ class ExtenderTLSConfig:
     ca_data: bytes = field(default=b"", metadata=wire("caData"))
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Extender:
     """An extender, called over HTTP. An empty verb disables a call; a timeout of 0 means the default."""
 
@@ -173,8 +163,7 @@ class Extender:
     ignorable: bool = False
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class KubeSchedulerConfiguration:
     """The configuration of a scheduler, which ``load_config`` reads, defaults and checks."""
 

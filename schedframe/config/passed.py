@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from .._brief import brief_repr
+from .._value import record
 from ..errors import PluginError
 from .model import (
     ATTRIBUTES,
@@ -19,8 +19,7 @@ from .model import (
 )
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PassedPlugin:
     """A plugin that a program passes, by its name, with what an entry of a profile would say of it.
 

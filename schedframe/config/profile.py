@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
-from attrs import evolve, frozen
+from attrs import evolve
 
-from .._brief import brief_repr
 from .._checked import checked
+from .._value import value
 from ..errors import PluginError
 from .catalogue import Catalogue
 from .decode import suggestion
 from .model import ATTRIBUTES, MULTI_POINT, KubeSchedulerProfile, Plugin, PluginConfig, Plugins, PluginSet
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Profile(KubeSchedulerProfile):
     """A profile that calls extend: ``Profile().enable("X", weight=3).disable("Y").args("Z", limit=1)``.
 

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from .._value import record
 from .._visible import visible_yaml
 from ..api.nesting import is_too_deep
 from .errors import ConfigDecodeError, FieldError
@@ -30,7 +31,7 @@ _CORE: Final = "tag:yaml.org,2002:"
 _MERGE: Final = "<<"
 
 
-@define(eq=False)
+@record(eq=False)
 class Document:
     """A document: ``data`` as JSON, ``name`` of the file, and the line at which each field starts."""
 
@@ -152,7 +153,7 @@ def to_yaml(data: Any) -> str:
     return visible_yaml(text)
 
 
-@define(eq=False)
+@record(eq=False)
 class _Converter:
     """Converts YAML nodes to JSON data, with scalars as in the YAML library of the reference."""
 

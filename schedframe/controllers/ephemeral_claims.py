@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from .._value import record
 from ..api import (
     EphemeralVolumeSource,
     PersistentVolumeClaim,
@@ -20,7 +21,7 @@ from .owners import is_owned_by, owner_reference
 from .switches import EPHEMERAL_CLAIMS
 
 
-@define(eq=False)
+@record(eq=False)
 class EphemeralClaims:
     """Makes the claims of pods with ephemeral volumes, and deletes those of pods that are gone.
 

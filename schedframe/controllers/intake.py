@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..api import (
     ADMISSION_KINDS,
     ClusterObject,
@@ -49,7 +50,7 @@ def served(objects: Iterable[ClusterObject]) -> set[tuple[str, str]]:
     return {(obj.KIND, obj.key) for obj in objects if is_served(obj)}
 
 
-@define(eq=False)
+@record(eq=False)
 class Intake:
     """Takes objects into a cluster one by one, knowing all that is there or on its way."""
 

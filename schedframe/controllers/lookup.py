@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, ClassVar, Final, Protocol
 
-from attrs import frozen
-
+from .._value import record
 from ..api import ClusterObject
 from ..cluster import WatchEvent
 
@@ -30,14 +29,14 @@ class Lookup(Protocol):
         ...
 
 
-@frozen
+@record(frozen=True)
 class Put:
     """Create the object, or replace the one of its key."""
 
     obj: ClusterObject
 
 
-@frozen
+@record(frozen=True)
 class Remove:
     """Delete the object of that kind and key."""
 

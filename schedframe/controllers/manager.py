@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Literal
 
-from attrs import define, field, frozen
+from attrs import field
 
 from .._brief import brief_of
 from .._checked import checked_except
+from .._value import record
 from ..api import ClusterObject, PersistentVolumeClaim
 from ..cluster import InMemoryCluster, NotFound, Subscription, WatchEvent
 from ..errors import InvariantError
@@ -29,7 +30,7 @@ Without = Collection[str] | Literal["all"]
 """Names of the parts that are switched off, or all of them."""
 
 
-@frozen
+@record(frozen=True)
 class _Seen:
     """The cluster as controllers see it."""
 
@@ -47,7 +48,7 @@ class _Seen:
 
 
 @checked_except("without")
-@define(eq=False)
+@record(eq=False)
 class ControllerManager:
     """Plays the volume controller, the provisioner and the claims controllers for *cluster*.
 

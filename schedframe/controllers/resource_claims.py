@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from .._value import record
 from ..api import (
     ObjectMeta,
     Pod,
@@ -25,7 +26,7 @@ POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 """Annotation of a claim that was created from a template: the name of the claim in the pod's spec."""
 
 
-@define(eq=False)
+@record(eq=False)
 class ResourceClaims:
     """Makes the resource claims of pods from templates, and frees the devices of pods that are gone.
 

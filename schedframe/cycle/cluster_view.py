@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..cluster import ViewChange
 from .runtime.clock import Clock
 
 
-@frozen
+@record(frozen=True)
 class StaleKind:
     """A kind that is known to be stale."""
 
@@ -18,7 +19,7 @@ class StaleKind:
     """Such as the last failure to read it."""
 
 
-@define(eq=False)
+@record(eq=False)
 class ClusterView:
     """Which kinds are stale; a cluster that reports nothing is current. Core only, but for the metrics."""
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from random import Random
 from threading import get_ident
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
 from .._plugin_faults import plugin_faults
+from .._value import record
 from ..api import Pod
 from ..cluster import ClusterPort
 from ..config import FeatureGates
@@ -41,8 +41,7 @@ from .watchdog import Watchdog
 logger = logging.getLogger("schedframe")
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Core:
     """References to the scheduler's state, shared by all of its steps."""
 

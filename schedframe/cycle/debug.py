@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import define
-
+from .._value import record
 from ..errors import PluginError
 from ..framework.hook_calls import Call
 from ..state import NodeTable
@@ -14,7 +13,7 @@ UNGUARDED = frozenset({"post_filter", "pre_bind", "bind"})
 """Preemption (post_filter) tries things out in the table and restores it; the others may run off the core."""
 
 
-@define(eq=False)
+@record(eq=False)
 class TableGuard:
     """A hook that changed the node table fails, with its plugin's name.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from attrs import define
-
 from .._plugin_faults import plugin_faults
+from .._value import record
 from ..framework.faults import from_exception
 from .binding.bind import resume
 from .binding.permit import PermitDesk
@@ -12,7 +11,7 @@ from .core import Core
 from .handlers import EventHandlers
 
 
-@define(eq=False)
+@record(eq=False)
 class DueWork:
     """Work of the core with a deadline. Core only."""
 

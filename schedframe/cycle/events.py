@@ -5,9 +5,9 @@ from __future__ import annotations
 from threading import Lock
 from typing import Final, Literal
 
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import ClusterObject
 from ..cluster import ClusterPort
 from ..cluster.event_log import EventBudgets, EventKey, EventLog
@@ -17,8 +17,7 @@ KEPT: Final = 4096
 """Objects whose budgets are kept, and series that are kept, the latest ones."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class EventSeries:
     """Equal events about one object. Times are seconds of the scheduler's clock."""
 
@@ -36,8 +35,7 @@ class EventSeries:
     last: float
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class EventRecorder:
     """Records events of one scheduler in its cluster, and keeps their series. Any thread.
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
 from .._validators import number
+from .._value import record
 from ..api import ClusterObject, Pod
 from ..cluster import ClusterPort
 from ..config import FeatureGates
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from .core import Core
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class SchedulerHandle:
     """Implements :class:`schedframe.Handle` for the plugins of one profile."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from typing import Any, ClassVar
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..api import Node, Pod
 from ..cluster import RemoteCluster, WatchEvent
 from ..framework import Framework, Status
@@ -44,7 +45,7 @@ GONE = Status.from_error("the pod is gone")
 Handler = Callable[[Any, Any], None]
 
 
-@define(eq=False)
+@record(eq=False)
 class EventHandlers:
     """Handle changes of the cluster in order: ``(old, new)``, ``None`` for what did not or does not exist."""
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 
 BUCKETS_PER_DOUBLING: Final = 32
 """Buckets of equal width between a duration and twice that duration: a percentile is at most 1.6 % off."""
@@ -30,8 +30,7 @@ _BUCKETS: Final = (int(np.float64(_LONGEST).view(np.int64)) >> _SHIFT) - _FIRST 
 """Buckets of a histogram, 14 KiB."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Latency:
     """Durations in seconds. Percentiles are at most 1.6 % off, the other figures are exact."""
 
@@ -54,8 +53,7 @@ class Latency:
         return self.total / self.count
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Distribution:
     """Values counted in buckets with given bounds, as Prometheus has them."""
 
@@ -99,7 +97,7 @@ def _bucket_numbers(durations: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]
     return numbers
 
 
-@define(eq=False)
+@record(eq=False)
 class Histogram:
     """Counts durations; a bucket for each duration that differs by more than 3.2 %.
 

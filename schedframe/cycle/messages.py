@@ -12,10 +12,10 @@ from concurrent.futures import Future
 from enum import Enum
 from typing import Any
 
-from attrs import field, frozen
+from attrs import field
 
+from .._value import record
 from ..api import Pod
-from ..api._copying import fast_init
 from ..cluster import ViewChange, WatchEvent
 from ..config import EffectiveConfig
 from ..framework import Status
@@ -33,8 +33,7 @@ class WorkKind(Enum):
     """Work of a plugin, by :meth:`Handle.off_core`."""
 
 
-@fast_init
-@frozen(weakref_slot=False)
+@record(frozen=True, weakref_slot=False)
 class WorkEnded:
     """Work off the core is over."""
 
@@ -45,14 +44,14 @@ class WorkEnded:
     """A status or ``None``, if it is not that of a plugin."""
 
 
-@frozen
+@record(frozen=True)
 class BindLimit:
     """The number of binds that may be under way at a time."""
 
     limit: int
 
 
-@frozen
+@record(frozen=True)
 class Verdict:
     """A plugin allows a pod that waits in permit, or rejects it."""
 
@@ -62,7 +61,7 @@ class Verdict:
     """``None``: allowed."""
 
 
-@frozen
+@record(frozen=True)
 class Activation:
     """Pending pods are to be tried again at once."""
 
@@ -70,7 +69,7 @@ class Activation:
     """``None``: all that are pending when the message is handled."""
 
 
-@frozen
+@record(frozen=True)
 class Reload:
     """Go on with another configuration from the next cycle on."""
 
@@ -79,7 +78,7 @@ class Reload:
     """For the thread that asked: gets ``None``, or the error for which nothing changed."""
 
 
-@frozen
+@record(frozen=True)
 class Rest:
     """The attempt of pods takes long: they are not tried again before that second of the clock."""
 
@@ -87,7 +86,7 @@ class Rest:
     until: int
 
 
-@frozen
+@record(frozen=True)
 class Fault:
     """A fault that was met off the core, to be reported; changes nothing for any pod."""
 
@@ -96,35 +95,35 @@ class Fault:
     where: str
 
 
-@frozen
+@record(frozen=True)
 class Question:
     """A look at the state of the core, for another thread; changes nothing."""
 
     look: Callable[[], object]
 
 
-@frozen
+@record(frozen=True)
 class StoppedBinding:
     """The attempt of a pod that was stopped while it was paused is to end. Put by the core itself."""
 
     uid: str
 
 
-@frozen
+@record(frozen=True)
 class Withdrawal:
     """The nomination of a pod is withdrawn once the cycle is over. Put by the core itself."""
 
     pod: Pod
 
 
-@frozen
+@record(frozen=True)
 class InterruptedQueueing:
     """A hook of the queue was interrupted for a pod, which says nothing about it. Put by the core itself."""
 
     pod: Pod
 
 
-@frozen
+@record(frozen=True)
 class GroupPlaced:
     """Members of a group were placed, of which some may wait in permit. Put by the core itself."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record as record_class
 from ..framework import Observer, PointObserver, Status
 from .messages import Fault
 
@@ -66,7 +67,7 @@ def contained(core: Core, observer: Observer) -> Observer:
     return _ContainedObserver(observer, core)
 
 
-@define(eq=False)
+@record_class(eq=False)
 class _ContainedObserver:
     """Reports the first exception of an observer. Called in the core, and in threads of the executor."""
 

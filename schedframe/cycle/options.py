@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
-from attrs import Attribute, field, frozen
+from attrs import Attribute, field
 
-from .._brief import brief_repr
 from .._validators import collection, has, one_of, optional_call, optional_number, optional_with, share
+from .._value import record
 from ..api import Pod
 from ..config import FeatureGates
 from ..framework import Extender, Observer, PluginsToPass, Registry, Status
@@ -37,8 +37,7 @@ def _observer(_: object, attribute: Attribute[Any], value: Any) -> None:
         has(attribute.name, value, ("plugin_called",), fix)
 
 
-@brief_repr
-@frozen(kw_only=True)
+@record(frozen=True, kw_only=True)
 class SchedulerOptions:
     """Options of a :class:`Scheduler`, which takes each of them as a keyword argument too."""
 

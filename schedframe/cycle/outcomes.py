@@ -5,10 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from attrs import frozen
-
-from .._brief import brief_repr
-from ..api._copying import fast_init
+from .._value import record
 from ..framework import Observer
 
 
@@ -23,9 +20,7 @@ class AttemptResult(StrEnum):
     """A plugin or the cluster failed, or the pod was deleted during the attempt."""
 
 
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@record(frozen=True, weakref_slot=False)
 class AttemptOutcome:
     """One attempt that ended. Durations are of the machine, ``pod_seconds`` of the scheduler's clock."""
 

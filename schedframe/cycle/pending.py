@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from attrs import evolve, frozen
+from attrs import evolve
 from typing_extensions import override
 
 from .._brief import brief_of
 from .._tables import SHOWN, Table, Tabular
+from .._value import record
 from ..api import POD_SCHEDULED, Pod
 from ..queue import PendingPod, Pool
 from .binding.attempt import Attempt
@@ -21,7 +22,7 @@ RESTS = "rests, because its last attempt took long; "
 COLUMNS = ("pod", "pool", "attempts", "waits for", "wakes in", "why")
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class PendingPods(Tabular, Sequence[PendingPod]):
     """All pods that wait, pool by pool; a sequence of :class:`PendingPod`.
 

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..errors import InvariantError
 from ..state import NodeTable, Rows
 from .equivalence.evaluate.batch import BatchEvaluator
@@ -29,8 +29,7 @@ Numbers = npt.NDArray[np.intp]
 _NONE: Final[Numbers] = np.empty(0, np.intp)
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class _Group:
     """Owners whose classes share their node columns."""
 
@@ -81,8 +80,7 @@ class _Group:
         return self._all[self._batch.passing(row)]
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class RejectedClasses:
     """Owners of classes that no row suits, but for those that changed since they were added.
 
@@ -265,8 +263,7 @@ def _renumbered(passing: Iterable[Numbers], new: Numbers) -> list[Numbers]:
     return [left for each in numbers if len(left := each[each >= 0])]
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class RejectedClass:
     """One of the rejected classes, as its pods are decided."""
 

@@ -15,9 +15,9 @@ from heapq import nsmallest
 from operator import attrgetter
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import ObjectMeta, Pod, PodSpec
 from ..errors import CacheFault
 from ..framework import Diagnosis, Framework, PostFilterResult, Status
@@ -34,7 +34,7 @@ _CLASSES = object()
 """Key in the memo of a spec: the scheduler's mark, and its classes of the spec by metadata."""
 
 
-@define(eq=False)
+@record(eq=False)
 class WaitingClass(PodClass):
     """Pods with equal specs and metadata, but for their names."""
 
@@ -48,8 +48,7 @@ class WaitingClass(PodClass):
     """Number of the last look at why it is rejected; 0: none."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class KnownRejections:
     """Implements :class:`.KnownOutcomes` for a queue."""
 

@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import wait
 from contextlib import contextmanager
 
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..api import Pod
 from ..api.podspec import forget_shared_specs
 from ..config import EffectiveConfig
@@ -51,7 +52,7 @@ _LIBRARY = __name__.partition(".")[0]
 """The package whose functions are no hooks and no callbacks of users."""
 
 
-@frozen
+@record(frozen=True)
 class Compiled:
     """All that a configuration changes, ready to be used."""
 
@@ -102,7 +103,7 @@ def refuse_within_step(scheduler: object) -> None:
         frame = frame.f_back
 
 
-@define(eq=False)
+@record(eq=False)
 class Reloader:
     """Exchanges the profiles of a scheduler. Core only."""
 

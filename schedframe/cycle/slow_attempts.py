@@ -20,9 +20,9 @@ from inspect import getattr_static
 from types import CodeType, FrameType
 from typing import Any, Final
 
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import group_of
 from ..framework.points import HOOK_ARGUMENTS
 from ..queue import QueuedPodInfo
@@ -37,8 +37,7 @@ REST: Final = 20
 """Times the length of a slow attempt before its pod is tried again: 5 % of the scheduler for one such pod."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class SlowAttempt:
     """An attempt that takes longer than the limit, or did."""
 
@@ -66,7 +65,7 @@ def log_slow_attempt(slow: SlowAttempt) -> None:
     logger.warning("slow attempt: %s", slow)
 
 
-@define(eq=False)
+@record(eq=False)
 class _Attempt:
     """The attempt that was under way at the last look, if any."""
 
@@ -79,7 +78,7 @@ class _Attempt:
     """Plugin, or innermost frames → looks, after the limit."""
 
 
-@define(eq=False)
+@record(eq=False)
 class AttemptWatch:
     """Looks at the attempt of a core that is under way; see the module."""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, evolve
 from typing_extensions import override
 
-from .._brief import brief_of, brief_repr
+from .._brief import brief_of
 from .._tables import Cell, Table, Tabular
+from .._value import record
 from .core import Core
 from .latency import Histogram, Latency
 from .metering.collect import collect
@@ -20,8 +21,7 @@ from .metering.profile_meter import ProfileMeter
 from .outcomes import AttemptResult
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class ProfileStatistics:
     """What one profile did. Nothing that did not happen has an entry."""
 
@@ -43,7 +43,7 @@ class ProfileStatistics:
     """
 
 
-@frozen(repr=False)
+@record(frozen=True, repr=False)
 class Statistics(Tabular):
     """The figures of a scheduler at one moment.
 

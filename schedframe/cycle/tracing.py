@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from attrs import frozen
-
-from .._brief import brief_repr
+from .._value import record
 from ..framework import Status
 from ..framework.hook_calls import Guard
 from ..queue import QueuedPodInfo
@@ -17,8 +15,7 @@ GONE = "the pod was deleted, or placed by others, while extenders were asked abo
 """Message of an attempt that ended so."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class AttemptEnd:
     """How a traced attempt ended."""
 

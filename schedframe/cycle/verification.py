@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 from typing_extensions import override
 
+from .._value import record
 from ..api import Pod
 from ..errors import VerificationError
 from ..framework import Framework, Status
@@ -23,7 +24,7 @@ from .search.search import Search
 from .search.tie_breaking import Scores
 
 
-@define(eq=False)
+@record(eq=False)
 class RecordingSearch(LiveSearch):
     """As :class:`LiveSearch`, and keeps the scores by which the last row was chosen."""
 
@@ -46,7 +47,7 @@ class RecordingSearch(LiveSearch):
         return super().choose_in_groups(groups, gains, size)
 
 
-@define(eq=False)
+@record(eq=False)
 class VerifyingSearch(Search):
     """As :class:`Search`, and for a *share* of the pods decides twice from the same state of the generator.
 

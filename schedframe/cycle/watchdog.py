@@ -12,11 +12,10 @@ from time import perf_counter
 from types import FrameType
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
 from .._validators import optional_number
+from .._value import record
 from ..api import Pod
 from ..framework.hook_calls import Call
 from ..framework.points import HOOK_ARGUMENTS
@@ -27,9 +26,7 @@ FRAMES = 3
 """Innermost frames that are named of a stack."""
 
 
-@brief_repr
-@brief_repr
-@frozen
+@record(frozen=True)
 class SlowHook:
     """A hook that ran longer than the limit, or still does."""
 
@@ -56,7 +53,7 @@ def log_slow_hook(slow: SlowHook) -> None:
     logger.warning("slow plugin: %s", slow)
 
 
-@define(eq=False)
+@record(eq=False)
 class _Running:
     """A call that has not returned."""
 
@@ -70,10 +67,7 @@ class _Running:
     reported: bool = False
 
 
-@checked
-@brief_repr
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Watchdog:
     """Reports hooks that run longer than ``limit`` seconds: ``Scheduler(cluster, watchdog=Watchdog(0.5))``.
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..cluster import RemoteCluster, Subscription
 from .core import Core
 from .handlers import EventHandlers
 from .runtime.interrupts import letting_through
 
 
-@define(eq=False)
+@record(eq=False)
 class Watching:
     """Follows the kinds that the handlers name. Core only."""
 

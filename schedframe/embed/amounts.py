@@ -10,10 +10,10 @@ from functools import lru_cache
 from numbers import Integral
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr, shown
-from .._checked import checked
+from .._brief import shown
+from .._value import value
 from ..api import Quantity, parse_quantity
 from ..errors import InputError
 
@@ -41,7 +41,6 @@ _LARGEST: Final = (2**63 - 1) // 100
 """Largest amount in steps: scores multiply amounts by 100 in 64 bits."""
 
 
-@checked
 def resource_name(name: str) -> str:
     """Return the name of the resource *name* in the core, and so in a configuration.
 
@@ -59,9 +58,7 @@ def resource_name(name: str) -> str:
     return name
 
 
-@checked
-@brief_repr
-@frozen(eq=False)
+@value(eq=False)
 class Amounts:
     """Translates amounts to the integers of the core, and refuses amounts that it cannot count exactly.
 

@@ -6,19 +6,16 @@ import asyncio
 import threading
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import record
 from ..cycle import Scheduler
 from ..cycle.runtime.interrupts import Hold
 from ..errors import InputError, SchedframeError
 from .embedding import Embedding
 
 
-@checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class AsyncDriver:
     """Drives a :class:`Scheduler` or an :class:`Embedding` as a task of an event loop.
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 from typing_extensions import override
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Pod, PodCondition
 from ..cluster import Conflict, InMemoryCluster, NotFound
 from ..errors import ClusterError
 
 
-@frozen
+@record(frozen=True)
 class Placed:
     """A task was placed on a worker."""
 
@@ -22,7 +22,7 @@ class Placed:
     worker: str
 
 
-@frozen
+@record(frozen=True)
 class Unplaced:
     """No worker could take a task; ``nominated`` is the worker where room is being made for it, or empty."""
 
@@ -31,7 +31,7 @@ class Unplaced:
     nominated: str
 
 
-@frozen
+@record(frozen=True)
 class Evicted:
     """A placed task has to stop."""
 
@@ -41,8 +41,7 @@ class Evicted:
 PlacementEvent: TypeAlias = Placed | Unplaced | Evicted
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class EmbeddedCluster(InMemoryCluster):
     """Publishes each decision of the scheduler after it took effect here, in the same order.
 

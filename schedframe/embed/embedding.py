@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from typing import Any, Generic, Self, Unpack
 
 from .._brief import brief_of
-from .._checked import checked
 from .._validators import collection, has
 from .._validators import options as checked_options
 from .._wording import described
@@ -192,7 +191,6 @@ class Embedding(Generic[T, W]):
         """Return where the task is placed; ``None`` if it waits, or is not there. O(1)."""
         return self._ledger.worker_of(_key_of(task))
 
-    @checked
     def task_of(self, key: str) -> T | None:
         """Return the task of that key; ``None`` if it is not there (any more). O(1)."""
         entry = self._ledger.tasks.get(key)

@@ -9,8 +9,9 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Generic
 
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..api import Node, Pod, PodGroup
 from ..cluster import Conflict, InMemoryCluster, NotFound
 from ..cycle.runtime.interrupts import Hold
@@ -19,7 +20,7 @@ from .translation import NAMESPACE, pod_key
 from .values import PlacementFailure, T, TaskState, W
 
 
-@define(eq=False)
+@record(eq=False)
 class TaskEntry(Generic[T]):
     """One task."""
 
@@ -39,7 +40,7 @@ class TaskEntry(Generic[T]):
     """Key of its group in the cluster; empty: none."""
 
 
-@frozen
+@record(frozen=True)
 class Placement:
     """The placement of a task at one moment."""
 
@@ -50,7 +51,7 @@ class Placement:
     is_stopping: bool
 
 
-@define(eq=False)
+@record(eq=False)
 class WorkerEntry(Generic[W]):
     """One worker and the tasks that are placed on it."""
 
@@ -58,7 +59,7 @@ class WorkerEntry(Generic[W]):
     tasks: dict[str, None] = field(factory=dict)
 
 
-@define(eq=False)
+@record(eq=False)
 class Ledger(Generic[T, W]):
     """Tasks and workers by key, in step with the cluster. Methods may be called from any thread.
 

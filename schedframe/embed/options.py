@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypedDict
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
 from .._validators import one_of, optional_call
+from .._value import record
 from ..api import Pod
 from ..config import ConfigSource
 from ..cycle import Clock, MetricsSink
@@ -21,8 +21,7 @@ from .values import Limits, PlacementFailure, Requirements, T, W
 _OF_TASK_AND_WORKER: Final = optional_call("give a function of a task and a worker")
 
 
-@brief_repr
-@frozen(kw_only=True)
+@record(frozen=True, kw_only=True)
 class EmbeddingOptions(Generic[T, W]):
     """Options of an :class:`Embedding`, which takes each of them as a keyword argument too."""
 

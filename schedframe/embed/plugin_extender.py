@@ -14,9 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Node, Pod, PodDisruptionBudget
 from ..cluster import ClusterPort, InMemoryCluster
 from ..config import ConfigSource
@@ -42,8 +42,7 @@ from ..state import Rows
 from .victims import further_victims
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class PluginExtender:
     """Answers the requests of a scheduler by plugins. Safe to call in any thread.
 
@@ -259,7 +258,7 @@ def _checked(status: Status) -> Status:
     raise ExtenderError(status.message)
 
 
-@define
+@record
 class _Request:
     """A request to filter or to prioritize."""
 

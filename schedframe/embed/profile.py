@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
-from .._checked import checked_except
 from ..errors import InputError
 from .amounts import resource_name
 
@@ -36,7 +35,6 @@ _GROUPS: Final[tuple[tuple[str, int | None], ...]] = (
 )
 
 
-@checked_except("strategy")
 def configuration(
     resources: Iterable[str] | Mapping[str, int] = ("cpu", "memory"),
     *,

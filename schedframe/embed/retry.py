@@ -6,10 +6,10 @@ from collections.abc import Callable
 from math import isfinite
 from numbers import Real
 
-from attrs import Attribute, field, frozen
+from attrs import Attribute, field
 
-from .._brief import brief_repr, shown
-from .._checked import checked
+from .._brief import shown
+from .._value import value
 from ..errors import InputError
 
 Retry = Callable[[int], float]
@@ -32,9 +32,7 @@ def _check_seconds(owner: object, attribute: Attribute[float], seconds: float) -
     checked_seconds(seconds, attribute.name)
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Backoff:
     """Seconds to wait after the n-th failure of a task: ``initial``, doubled each time, up to ``longest``."""
 

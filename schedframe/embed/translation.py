@@ -6,11 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
-from .._brief import brief_repr
-from .._checked import checked
 from .._validators import has
+from .._value import value
 from .._wording import described
 from ..api import (
     DO_NOT_SCHEDULE,
@@ -70,9 +69,7 @@ def pod_key(task_key: str) -> str:
     return f"{NAMESPACE}/{task_key}"
 
 
-@checked
-@brief_repr
-@frozen(eq=False)
+@value(eq=False)
 class Translator:
     """Translates tasks to pods and workers to nodes. ``default_profile`` places tasks that name none."""
 
@@ -182,9 +179,9 @@ def _check_key(path: str, key: object) -> None:
 
 
 def _check_maps(**maps: object) -> None:
-    for path, value in maps.items():
-        if not isinstance(value, Mapping):
-            raise InputError(path, f"{described(value)} is not a mapping", "give a dict")
+    for path, given in maps.items():
+        if not isinstance(given, Mapping):
+            raise InputError(path, f"{described(given)} is not a mapping", "give a dict")
 
 
 def _affinity(needs: Requirements) -> PodAndNodeAffinity | None:

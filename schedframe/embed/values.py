@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import record, value
 from ..api import label_key_problem, label_value_problem
 from ..errors import ClusterError, InputError
 from .amounts import Amount
@@ -62,9 +61,7 @@ T = TypeVar("T", bound=TaskLike)
 W = TypeVar("W", bound=WorkerLike)
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Task:
     """A task, for programs without a class of their own for it."""
 
@@ -73,9 +70,7 @@ class Task:
     labels: Mapping[str, str] = field(factory=dict, hash=False)
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Worker:
     """A worker, for programs without a class of their own for it."""
 
@@ -91,9 +86,9 @@ def _check_labels(owner: object, attribute: Any, labels: Mapping[str, Values]) -
             raise InputError(
                 where, f"the label {key!r}: {problem}", "rename it, on the workers and tasks too"
             )
-        for value in (values,) if isinstance(values, str) else values:
-            if problem := label_value_problem(value):
-                raise InputError(where, f"the value {value!r}: {problem}", "change it")
+        for each in (values,) if isinstance(values, str) else values:
+            if problem := label_value_problem(each):
+                raise InputError(where, f"the value {each!r}: {problem}", "change it")
         if not isinstance(values, str) and not values:
             raise InputError(where, "no value is accepted", "name at least one, or leave the label out")
 
@@ -103,9 +98,7 @@ def _check_by(owner: object, attribute: Any, key: str) -> None:
         raise InputError(attribute.name, f"the label {key!r}: {problem}", "rename it, on the workers too")
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Spread:
     """Spread tasks with the labels ``among`` (all tasks, if empty) over the values of a label of the workers.
 
@@ -124,9 +117,7 @@ class Spread:
             raise InputError("max_skew", f"{value} is below 1", "1 is as even as possible")
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class AntiAffinity:
     """Keep a task away from tasks with the labels ``among``.
 
@@ -139,9 +130,7 @@ class AntiAffinity:
     required: bool = True
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Affinity:
     """Place a task near tasks with the labels ``among``; one that has these labels itself may be the first.
 
@@ -154,9 +143,7 @@ class Affinity:
     required: bool = True
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Requirements:
     """Requirements and preferences of a task besides its requests. By default none."""
 
@@ -188,9 +175,7 @@ def _as_tuple(tasks: Iterable[T]) -> tuple[T, ...]:
     return tuple(tasks)
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Group(Generic[T]):
     """Tasks that start together: ``at_least`` of them at a time, or none.
 
@@ -228,9 +213,7 @@ class Group(Generic[T]):
         return len(self.tasks) if self.at_least is None else self.at_least
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Limits:
     """Limits of a worker besides its capacity. By default none."""
 
@@ -260,8 +243,7 @@ class TaskState(StrEnum):
     """It has to make room: stop it, then call ``fail`` or ``finish``."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PlacementFailure:
     """Why a task has no worker."""
 
@@ -277,8 +259,7 @@ class PlacementFailure:
         return self.message
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Waiting(Generic[T]):
     """A task without a worker, as :meth:`Embedding.waiting` returns it."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..api import Node, Pod, part_to_manifest
 from ..framework import OfferedNodes
 from .wire import document, encode
@@ -13,7 +14,7 @@ _SPEC = object()
 _NO_NAMES: list[str] = []
 
 
-@define(eq=False)
+@record(eq=False)
 class Encoding:
     """Parts of request bodies. Core only.
 

@@ -8,8 +8,9 @@ from time import monotonic
 from typing import Final, TypeVar
 from urllib.parse import urljoin
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..framework import ExtenderError
 from ..http.address import Address, CannotConnect
 from ..http.blocking import Connection, Wait
@@ -24,7 +25,7 @@ _REPEATS: Final = frozenset({HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT
 """Redirects after which the same request is sent to another URL."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Exchange:
     """A request that is sent, to be answered within *timeout* seconds, connecting and redirects included."""
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import record
 from ..api import Pod
 from ..config import Extender as ExtenderConfig
 from ..framework import (
@@ -32,9 +31,7 @@ LARGEST_KEPT_ANSWER: Final = 1 << 20
 """Bytes of an answer to filter up to which it is compared to the next one."""
 
 
-@checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class HttpExtender:
     """Implements :class:`.Extender` and :class:`.RemoteExtender` by requests to a server.
 

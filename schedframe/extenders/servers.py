@@ -10,8 +10,9 @@ from time import monotonic
 from typing import Final
 from urllib.parse import quote
 
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..config import Extender as ExtenderConfig
 from ..config.extender_tls import tls_context
 from ..framework import ExtenderError
@@ -26,7 +27,7 @@ _SAFE: Final = "/?%:@!$&'()*+,;=-._~[]"
 """Characters of a path or query that stay as they are, besides letters and digits."""
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Destination:
     """What a URL says: where to send a request, and how it begins."""
 
@@ -35,7 +36,7 @@ class Destination:
     """Request line and headers up to the length of the body."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Servers:
     """The servers of one extender, by URL."""
 

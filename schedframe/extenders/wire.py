@@ -11,8 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
-from attrs import frozen
-
+from .._value import record
 from ..api import ClusterObject, Node, Pod, from_manifest, to_manifest
 from ..api._text import encodable, json_source
 from ..errors import InputError
@@ -227,7 +226,7 @@ def _victim_uids(value: Any, where: str) -> VictimUids:
 # ---- reading requests --------------------------------------------------------------------------------------
 
 
-@frozen
+@record(frozen=True)
 class BindingArgs:
     """A request to bind."""
 

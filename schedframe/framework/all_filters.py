@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from .results import RowVerdicts
 from .status import Code, Status
 from .verdicts import Verdicts
@@ -18,8 +18,7 @@ _PRECEDENCE: Final = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING, Code.UN
 """Of two rejections, the code that comes first here is that of both."""
 
 
-@brief_repr
-@frozen(weakref_slot=False)
+@record(frozen=True, weakref_slot=False)
 class MergedStatus(Status):
     """The rejection of a node by several plugins; ``plugin`` is the one whose code it has."""
 

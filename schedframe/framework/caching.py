@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
-
+from .._value import record
 from .declarations import Depends, depends_on
 from .points import hooks_of
 
 _DECIDING = ("pre_filter", "filter", "filter_rows", "pre_score", "score", "score_rows")
 
 
-@frozen
+@record(frozen=True)
 class Uncached:
     """A plugin that is called for every pod, because its answers cannot be cached."""
 

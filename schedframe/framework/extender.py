@@ -12,11 +12,12 @@ from enum import Enum
 from typing import Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_of, brief_repr
+from .._brief import brief_of
 from .._checked import checked as checked_arguments
 from .._plugin_faults import message_of
+from .._value import record, value
 from .._wording import described, with_article
 from ..api import Node, Pod
 from ..errors import SchedframeError
@@ -134,9 +135,7 @@ class OfferedNodes:
         return OfferedNodes(self.rows.select(np.array(positions, np.intp)), None, names)
 
 
-@checked_arguments
-@brief_repr
-@frozen
+@value
 class ExtenderFilterResult:
     """What an extender says of the nodes it was offered."""
 
@@ -157,9 +156,7 @@ class HostPriority(NamedTuple):
     score: int
 
 
-@checked_arguments
-@brief_repr
-@frozen
+@value
 class Victims:
     """The pods that would be removed from a node, most important first."""
 
@@ -168,9 +165,7 @@ class Victims:
     """How many of these evictions violate a disruption budget."""
 
 
-@checked_arguments
-@brief_repr
-@frozen
+@value
 class VictimUids:
     """The answer to :class:`Victims`: which pods of a node are to be removed, by uid."""
 
@@ -244,8 +239,7 @@ class RemoteExtender(Extender, Protocol):
 
 
 @checked_arguments
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class BaseExtender:
     """An extender without any calls, to derive in-process extenders from.
 

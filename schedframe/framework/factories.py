@@ -7,16 +7,15 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-from attrs import frozen
-
 from .._plugin_faults import fault_text, plugin_faults
+from .._value import record
 from ..errors import PluginError
 
 Factory = Callable[..., Any]
 """Makes a plugin from ``(args, handle)``; usually the plugin's class, which may take less."""
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class SharedInstance:
     """A factory that returns the same plugin for every profile and every scheduler."""
 

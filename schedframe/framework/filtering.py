@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from attrs import frozen
 
-from .._brief import brief_repr
 from .._plugin_faults import plugin_faults
+from .._value import record
 from ..api import Pod
 from ..state import NodeInfo, NodeTable, Rows, substituted_row
 from ..state.greatest import greatest
@@ -22,8 +21,7 @@ from .status import Code, Status
 from .verdicts import Verdicts
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PreFilterOutcome:
     """The combined answers of the pre_filter plugins."""
 

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_repr
 from .._plugin_faults import fault_text, plugin_faults
+from .._value import record
 from ..api import ClusterObject, Pod, check_kind
 from ..config import EffectiveProfile
 from ..errors import PluginError
@@ -48,8 +48,7 @@ from .verdicts import Diagnosis, Verdicts
 logger = logging.getLogger("schedframe")
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PermitOutcome:
     """The combined answers of the permit plugins."""
 
@@ -67,8 +66,7 @@ _ROW_LOCAL_KEY = object()
 """Key of ``row_local_key`` in the memo of a spec."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Framework:
     """The plugins of one profile and the rules of each extension point.
 

@@ -13,7 +13,6 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import pluggy
 
-from .._brief import brief_repr
 from .._plugin_faults import plugin_faults
 from ..errors import PluginError
 from .adapter import adapt
@@ -42,7 +41,6 @@ class Observer(Protocol):
         ...
 
 
-@brief_repr
 class Guard(Protocol):
     """Wraps every hook of a plan that is compiled with guards."""
 

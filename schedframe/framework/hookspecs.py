@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
 
+from .._value import record
 from .markers import hookspec
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Tier(Enum):
     """Prepared and grouped forms, for plugins that every pod of a large cluster passes."""
 
 
-@frozen
+@record(frozen=True)
 class Spec:
     """What the specification of a hook says besides its arguments and its docstring."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
 from .._plugin_faults import fault_text, plugin_faults
+from .._value import record
 from ..api import Pod
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
@@ -18,8 +18,7 @@ from .status import Code, Status
 from .verdicts import Verdicts
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class NominatedFilter:
     """Filters that also hold when the pods nominated to a node have taken their room there.
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, Protocol, runtime_checkable
 
-from attrs import define, field, frozen
+from attrs import field
 from typing_extensions import override
 
+from .._value import record
 from ..api import Pod
 from ..config import EffectiveProfile
 from ..state import NodeInfo, Rows
@@ -57,7 +58,7 @@ class SuccessTimer(PointTimer, Protocol):
         ...
 
 
-@frozen
+@record(frozen=True)
 class PointTimers:
     """Several timers as one."""
 
@@ -69,7 +70,7 @@ class PointTimers:
             timer.point_ended(point, seconds, status)
 
 
-@frozen
+@record(frozen=True)
 class Observers:
     """Several observers as one."""
 
@@ -91,7 +92,7 @@ class Observers:
             observer.point_ended(point, seconds, status)
 
 
-@define(eq=False, repr=False)
+@record(eq=False, repr=False)
 class ObservedFramework(Framework):
     """A framework whose extension points are timed; decides as any other.
 

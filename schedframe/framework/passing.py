@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import value
 from ..config import PassedPlugin
 from ..errors import PluginError
 from .factories import Factory, SharedInstance, has_args
@@ -25,9 +24,7 @@ def _positive(weight: object) -> int | None:
     return weight
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Enabled:
     """A plugin to enable in every profile, with its weight and arguments.
 

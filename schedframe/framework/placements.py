@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import record, value
 from ..api import Pod, PodGroup
 from ..state import Rows
 from .cycle_state import StateKey
@@ -22,8 +21,7 @@ DEFERRED_EVICTIONS: StateKey[list[Callable[[], object]]] = StateKey("DeferredEvi
 """Evictions that post_filter chose on trial; they begin only if the group can run without the victims."""
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class PodGroupInfo:
     """A group in an attempt to place it."""
 
@@ -37,9 +35,7 @@ class PodGroupInfo:
     """The members that have a node, each with its node."""
 
 
-@checked
-@brief_repr
-@frozen(eq=False)
+@value(eq=False)
 class GroupPlacement:
     """Nodes among which all members of a group are to be placed."""
 
@@ -48,9 +44,7 @@ class GroupPlacement:
     rows: Rows = field(repr=False)
 
 
-@checked
-@brief_repr
-@frozen(eq=False)
+@value(eq=False)
 class GroupPreemption:
     """Room that can be made for a group."""
 

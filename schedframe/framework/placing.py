@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
-
-from .._brief import brief_repr
 from .._plugin_faults import plugin_faults
+from .._value import record
 from ..api import Pod
 from ..state import Rows
 from .cycle_state import CycleState
@@ -18,8 +16,7 @@ from .plan import Plan
 from .status import Code, Status
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class PlacedGroup:
     """A placement in which the group can run, and the members that found a node in it."""
 
@@ -28,8 +25,7 @@ class PlacedGroup:
     """Each with its node; without it for plugins that declare ``reads_no_nodes_of_members``."""
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class PlacementScores:
     """The scores of placements, aligned with them."""
 

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..errors import PluginError
 from .declarations import BoolDeclaration, declares
 from .hook_calls import Call, ForNodes, Guard, Observer, collected
@@ -23,8 +23,7 @@ def _runs() -> dict[Run, int]:
     return defaultdict(int)
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Entry:
     """One plugin at one extension point."""
 
@@ -32,8 +31,7 @@ class Entry:
     call: Call
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class FilterEntry:
     """One plugin at filter: by node, by rows, or both."""
 
@@ -53,8 +51,7 @@ class FilterEntry:
         return self.filter if self.for_nodes is None else self.for_nodes(count)
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class ScoreEntry:
     """One plugin at score: by node, by rows, or both, then normalised."""
 
@@ -78,8 +75,7 @@ class ScoreEntry:
         return self.score if self.for_nodes is None else self.for_nodes(count)
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PlacementScoreEntry:
     """One plugin at placementScore."""
 
@@ -89,8 +85,7 @@ class PlacementScoreEntry:
     normalize: Call | None
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PodHooks:
     """add_pod and remove_pod of one plugin at pre_filter."""
 
@@ -99,8 +94,7 @@ class PodHooks:
     remove_pod: Call | None
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Plan:
     """The calls of one profile. Made once; read by every cycle."""
 
@@ -149,8 +143,7 @@ class Plan:
     """Counts the runs of pre_filter and pre_score, if they are to be counted."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class PointRuns:
     """Which calls of pre_filter and pre_score a plan made, for metrics.
 
@@ -186,7 +179,7 @@ class PointRuns:
         return found
 
 
-@define(eq=False)
+@record(eq=False)
 class _Compiler:
     plugins: Mapping[str, Any]
     enabled: Mapping[str, Sequence[tuple[str, int]]]

@@ -9,15 +9,14 @@ from functools import partialmethod, singledispatchmethod
 from types import MemberDescriptorType
 from typing import Any, Final
 
-from attrs import frozen
-
+from .._value import record
 from .hookspecs import Hookspecs, Spec, Tier
 from .markers import PROJECT
 
 _MARKER: Final = f"{PROJECT}_impl"
 
 
-@frozen
+@record(frozen=True)
 class Hook:
     """One hook: its name, its arguments in order, and what its specification says of it."""
 

@@ -9,10 +9,10 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_repr
 from .._checked import checked, checked_except
+from .._value import record
 from ..config import (
     POINTS,
     Catalogue,
@@ -67,8 +67,7 @@ def _expect_none(args: Any, path: str) -> Iterator[FieldError]:
         yield FieldError.invalid(path, args, f"the plugin takes no arguments; {fix}")
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Origin:
     """Where a plugin of the registry comes from."""
 
@@ -80,8 +79,7 @@ class Origin:
 
 
 @checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Registry:
     """Plugin names and the factories that make them. An entry point is loaded when its name is first used.
 
@@ -246,7 +244,7 @@ class Registry:
         return iter(sorted({*self._factories, *self._entry_points}))
 
 
-@define(eq=False)
+@record(eq=False)
 class _RegistryCatalogue:
     """A catalogue that also knows the plugins of a registry, each loaded when its name is first looked up."""
 

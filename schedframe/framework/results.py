@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import record, value
 from .._wording import described
-from ..api._copying import fast_init
 from ..errors import InputError
 from .status import Status
 
@@ -27,8 +25,7 @@ def _names(names: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PreFilterResult:
     """The only nodes to filter. Names that are not nodes are ignored.
 
@@ -38,8 +35,7 @@ class PreFilterResult:
     node_names: frozenset[str] = field(converter=_names)
 
 
-@brief_repr
-@define(eq=False, slots=True)
+@record(eq=False, slots=True)
 class RowVerdicts:
     """One small integer per row: 0 passes, *k* is rejected with ``statuses[k - 1]``.
 
@@ -60,8 +56,7 @@ class RowVerdicts:
         return cls(codes, (status,))
 
 
-@brief_repr
-@define(eq=False, slots=True)
+@record(eq=False, slots=True)
 class GroupScores:
     """Scores by group of rows: rows that agree in all ``columns`` have equal scores, normalised ones too."""
 
@@ -73,8 +68,7 @@ class GroupScores:
     """Return the normalised score, 0 to 100, of each combination of values in ``columns``."""
 
 
-@brief_repr
-@define(eq=False, slots=True)
+@record(eq=False, slots=True)
 class GroupVerdicts:
     """Which rows pass, by group: those that agree in all ``columns`` pass together, or none of them does."""
 
@@ -84,19 +78,14 @@ class GroupVerdicts:
     """Return for each combination of values in ``columns`` whether such rows pass."""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class NominatingInfo:
     """What to do with the pod's ``status.nominatedNodeName``: ``None`` leaves it, ``""`` clears it."""
 
     node_name: str | None = None
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class PostFilterResult:
     """Outcome of post_filter: the node to nominate, if any, and details for explanations."""
 

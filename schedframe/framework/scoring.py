@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
 from .._plugin_faults import plugin_faults, shown
+from .._value import record
 from ..api import Pod
 from ..errors import PluginError
 from ..state import Rows
@@ -27,8 +27,7 @@ Scores = npt.NDArray[np.int64]
 _ANY_CODE = frozenset(Code)
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class ScoreTable:
     """Scores of the feasible rows; every array is int64 of shape ``(len(rows),)``."""
 

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Annotated, Any, Final
 
-from attrs import field, frozen
+from attrs import field
 
 from .._annotations import SHALLOW
-from .._brief import brief_repr, shown
-from .._checked import checked, unchecked
+from .._brief import shown
+from .._checked import unchecked
+from .._drafts import become
 from .._plugin_faults import message_of
 from .._validators import collection
+from .._value import value
 from .._wording import described
-from ..api._copying import become, fast_init
 from ..errors import InputError
 from ..queue import ClusterEvent, EventOf
 
@@ -61,10 +62,7 @@ _LABELS = {
 REJECTIONS: Final = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 
-@checked
-@brief_repr
-@fast_init
-@frozen(weakref_slot=False)
+@value(weakref_slot=False)
 class Status:
     """One answer of one plugin: a code, reasons for people, and the plugin it came from.
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 from typing_extensions import override
 
-from .._brief import brief_repr
+from .._value import record
 from ..state import Rows
 from .results import RowVerdicts
 from .status import Code, Status
@@ -21,8 +21,7 @@ Codes = npt.NDArray[np.int32]
 _NO_POSITIONS = np.empty(0, np.intp)
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Verdicts:
     """For each of *rows*: 0 if it passes, else *k*, and ``statuses[k - 1]`` says why and by which plugin.
 
@@ -198,8 +197,7 @@ def _not_negative(codes: npt.NDArray[np.integer], highest: int) -> npt.NDArray[n
     return codes
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Diagnosis(Mapping[str, Status]):
     """Why no node was feasible: a lazy mapping of node names to statuses, and what they have in common.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Generic
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 from sortedcontainers import SortedList
 from typing_extensions import TypeVar
 
-from .._brief import brief_repr
 from .._checked import checked
+from .._value import record
 from ..api import Pod
 from ..errors import InvariantError
 from .cycle_state import CycleState
@@ -22,8 +22,7 @@ MAX_PERMIT_SECONDS = 15 * 60.0
 """No plugin may make a pod wait longer (the reference's maxTimeout)."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class WaitingPod(Generic[Ticket]):
     """A pod on its chosen node, waiting for the plugins in ``pending``."""
 
@@ -64,8 +63,7 @@ class WaitingPod(Generic[Ticket]):
         self.reject(plugin, *reasons)
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class WaitingRoom(Generic[Ticket]):
     """All waiting pods of a scheduler, with their deadlines; every operation is O(log n)."""
 

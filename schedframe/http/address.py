@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
+from .._value import record
 from .parser import ReplyError, ReplyParser
 
 PORTS: Final = {"http": 80, "https": 443}
@@ -24,7 +25,7 @@ class CannotConnect(OSError):
     """No connection was made, or nothing can be sent, so nothing was sent."""
 
 
-@frozen
+@record(frozen=True)
 class Proxy:
     """A proxy, spoken to in HTTP."""
 
@@ -45,7 +46,7 @@ class Proxy:
         return cls(parts.hostname, port, basic_authorization(parts), parts.scheme == "https")
 
 
-@frozen
+@record(frozen=True)
 class Address:
     """A server, and the way to it. Equal addresses may share connections."""
 

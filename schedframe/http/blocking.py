@@ -15,8 +15,9 @@ from contextlib import suppress
 from time import monotonic
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from .address import Address, CannotConnect, Tunnel
 from .parser import Reply, ReplyParser
 
@@ -37,7 +38,7 @@ def wait_blocking(sock: socket.socket, writing: bool, deadline: float) -> bool:
     return bool(poll.poll(max(0.0, deadline - monotonic()) * 1000))
 
 
-@define(eq=False)
+@record(eq=False)
 class Connection:
     """One connection, used for one request at a time.
 
@@ -154,7 +155,7 @@ def connect(address: Address, deadline: float, wait: Wait) -> Connection:
         near.close()
 
 
-@define(eq=False)
+@record(eq=False)
 class _Connecting:
     """An attempt to connect in another thread."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, Generic, Protocol, TypeVar
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from .address import Address
 
 KEEP_ALIVE_SECONDS: Final = 50.0
@@ -30,7 +31,7 @@ class Keepable(Protocol):
 C = TypeVar("C", bound=Keepable)
 
 
-@define(eq=False)
+@record(eq=False)
 class KeptConnections(Generic[C]):
     """Connections by the address that they lead to. Several threads may use it: each step is atomic."""
 

@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar, cast
 
-from attrs import define, field, frozen
+from attrs import field
 from typing_extensions import override
 
 from .._tls import client_context
+from .._value import record
 from .address import Address, CannotConnect, Tunnel
 from .kept import KeptConnections
 from .parser import Reply
@@ -35,7 +36,7 @@ RESET: Final = struct.pack("ii", 1, 0)
 C = TypeVar("C", bound="Connection")
 
 
-@frozen
+@record(frozen=True)
 class Request:
     """What is sent."""
 
@@ -48,7 +49,7 @@ class Request:
     """Called in the step that hands the bytes to the connection; nothing is sent if it raises."""
 
 
-@define(eq=False)
+@record(eq=False)
 class ConnectionPool:
     """Connections, kept by the address that they lead to.
 
@@ -195,7 +196,7 @@ async def _secure(connection: Connection, address: Address) -> None:
     connection.connection_made(secured)
 
 
-@define(eq=False)
+@record(eq=False)
 class _Tunnelling(asyncio.Protocol):
     """A connection to a proxy until it has connected to the server."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked, checked_except
 from .._validators import has
+from .._value import record
 from ..cycle.metering.catalogue import METRICS
 from ..cycle.metering.families import MetricFamily, MetricKind, MetricsSink, merged
 
@@ -28,9 +27,7 @@ def _new_registry() -> CollectorRegistry:
     return CollectorRegistry()
 
 
-@checked_except("registry")
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class SchedulerMetrics(MetricsSink):
     """Metrics of the schedulers that were made with ``metrics=`` this object.
 
@@ -46,7 +43,6 @@ class SchedulerMetrics(MetricsSink):
         has("registry", self.registry, ["register"], "give a CollectorRegistry of prometheus_client")
         self.registry.register(self)
 
-    @checked
     def attach(self, source: Callable[[], list[MetricFamily]]) -> None:
         """Show what *source* returns, too. A scheduler does this itself."""
         self._sources.append(source)

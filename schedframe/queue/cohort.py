@@ -13,8 +13,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import count
 from math import inf
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..errors import InvariantError
 from .known_outcomes import PodClass
 from .moments import Moment
@@ -23,7 +24,7 @@ from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo, copied
 _numbers = count(1)
 
 
-@define(eq=False)
+@record(eq=False)
 class Line:
     """Members of a cohort that are of one class, in the order of their places."""
 
@@ -98,7 +99,7 @@ class Line:
         return None
 
 
-@define(eq=False)
+@record(eq=False)
 class Cohort:
     """Pods with one history, in lines by class."""
 

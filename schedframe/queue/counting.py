@@ -8,11 +8,11 @@ from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 from typing_extensions import override
 
-from .._brief import brief_repr
 from .._plugin_faults import plugin_faults
+from .._value import record
 from ..api import Pod
 from .cohort import size_of
 from .events import UNSCHEDULABLE_POD_ADD, ClusterEvent, HintFn
@@ -34,8 +34,7 @@ _QUEUE_OF = {
 """Pool → queue as kube-scheduler counts it."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class QueueCounts:
     """What a queue counts."""
 

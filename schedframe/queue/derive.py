@@ -9,9 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from attrs import frozen
-
-from .._brief import brief_repr
+from .._value import record
 from ..api import DEFAULT_SCHEDULER_NAME, Node, Pod, pod_requests
 from .events import (
     ASSIGNED_POD_ADD,
@@ -26,8 +24,7 @@ Registered: TypeAlias = Mapping[str, Action]
 """Event resource → the actions that plugins registered, see :func:`registered_actions`."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class ObjectEvent:
     """An event with the objects that hints are given.
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum, IntFlag, StrEnum
 from typing import Any, Final, TypeAlias
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import value
 from ..api import Pod
 
 
@@ -127,9 +126,7 @@ def _plain(resource: str) -> str:
     return str(resource)
 
 
-@checked
-@brief_repr
-@frozen(cache_hash=True)
+@value(cache_hash=True)
 class ClusterEvent:
     """*actions* on *resource*. ``str(event)`` is its label: ``NodeUpdateNodeLabel``, or ``name`` if set."""
 
@@ -151,9 +148,7 @@ class ClusterEvent:
         return self.resource == EventResource.WILDCARD and self.actions == Action.ALL
 
 
-@checked
-@brief_repr
-@frozen(cache_hash=True)
+@value(cache_hash=True)
 class EventOf:
     """*event* about one object: what a ``Status.wait`` ends at if many pods wait for events of that kind."""
 
@@ -219,9 +214,7 @@ class HintReads(IntEnum):
     """Anything, such as its name: one call for each pod."""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class EventRegistration:
     """An event that may help pods that a plugin rejected. Without a *hint* it always does (QUEUE).
 

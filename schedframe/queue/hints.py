@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, Final, TypeAlias
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
 from .._plugin_faults import fault_text, plugin_faults
+from .._value import record
 from ..api import Pod
 from ..errors import PluginError
 from .events import ClusterEvent, EventRegistration, HintFn, HintReads, matches, with_implied
@@ -53,8 +53,7 @@ def _with_implied(
     return {plugin: with_implied(registrations) for plugin, registrations in events.items()}
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class QueueProfile:
     """The part of a profile that the queue uses: plain callables by plugin name.
 
@@ -84,7 +83,7 @@ class RequeueStrategy(IntEnum):
     """In the active pool: what it was pending on has happened."""
 
 
-@frozen
+@record(frozen=True)
 class HintPlan:
     """Hints to run for an event, in order; false without any, which means SKIP."""
 

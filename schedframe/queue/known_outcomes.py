@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 from typing import Protocol
 
-from attrs import define
-
-from .._brief import brief_repr
+from .._value import record
 from ..api import Pod
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class PodClass:
     """Pods that no plugin can tell apart: an attempt for one of them has the outcome that one for any has."""
 

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from attrs import define
-
+from .._value import record
 from .queued_pod import QueuedPodInfo
 
 _Order = tuple[int, float, int, int | None]
@@ -60,7 +59,7 @@ class Moment(NamedTuple):
     """To be added to its place."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Moments:
     """Numbers the times at which pods fail, and keeps those of one time in the order of their failures.
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Pod
 from .counting import QueueCounts
 from .hints import FaultFn, QueueProfile, log_fault
@@ -16,8 +16,7 @@ from .in_flight import DEFAULT_MAX_EVENTS
 from .queued_pod import QueuedPodInfo
 
 
-@brief_repr
-@frozen(kw_only=True, eq=False)
+@record(frozen=True, kw_only=True, eq=False)
 class QueueOptions:
     """Options of a :class:`PriorityQueue`. At most one of ``sort_key`` and ``less``; times are seconds.
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from .cohort import Cohort, cohort_of, line_of, size_of
 from .events import ClusterEvent
 from .hints import HintTable
@@ -23,7 +24,7 @@ from .pools import Pools
 from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo, interned
 
 
-@define(eq=False, weakref_slot=False)
+@record(eq=False, weakref_slot=False)
 class _Passed:
     info: QueuedPodInfo
     """A pod that waits alone, or the history of a cohort."""
@@ -35,7 +36,7 @@ class _Passed:
     """Its order when it was popped, without the place."""
 
 
-@define(eq=False)
+@record(eq=False)
 class PassedOver:
     """Takes pods out of the pools, and puts back those whose attempts need not be made."""
 

@@ -6,10 +6,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from attrs import define, frozen
-
-from .._brief import brief_repr
 from .._checked import check_arguments
+from .._value import record
 from ..api import Pod
 from ..api._copying import compile_copy
 from .known_outcomes import PodClass
@@ -49,8 +47,7 @@ class Pool(StrEnum):
     """Popped and not yet done: being scheduled, waiting on permit or binding."""
 
 
-@brief_repr
-@define(eq=False, weakref_slot=False, init=False)
+@record(eq=False, weakref_slot=False, init=False)
 class QueuedPodInfo:
     """A pod and its history with the scheduler. Times are seconds of the queue's clock.
 
@@ -144,8 +141,7 @@ def by_priority(info: QueuedPodInfo) -> tuple[int, float]:
     return (-info.pod.priority, info.timestamp)
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PendingPod:
     """View of a queued or in-flight pod for observers; times in seconds of the queue's clock."""
 
@@ -166,8 +162,7 @@ class PendingPod:
     """Whether it waits longer than others because its last attempt took long."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Requeued:
     """Where a pod went after a failed attempt."""
 

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from operator import ne
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 from typing_extensions import override
 
 from .._plugin_faults import plugin_faults, shown
+from .._value import record
 from ..api import Pod
 from ..errors import PluginError
 from .hints import FaultFn
@@ -44,7 +45,7 @@ _PLAIN = frozenset({int, float, str})
 """Types whose values all compare with each other."""
 
 
-@define(eq=False)
+@record(eq=False)
 class SortKey:
     """``queue_sort_key`` of a plugin; a pod without a key that compares with the others' goes last."""
 
@@ -101,7 +102,7 @@ def _compare(one: Any, other: Any) -> bool:
         return False
 
 
-@define(eq=False)
+@record(eq=False)
 class SortLess:
     """``queue_sort_less`` of a plugin; where it fails, neither pod goes before the other."""
 

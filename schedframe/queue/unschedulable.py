@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from operator import itemgetter
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..errors import InvariantError
 from .backoff import micros
 from .heap import Heap
@@ -17,7 +18,7 @@ _Timer = tuple[int, str]
 """(microsecond from which on the pod has waited too long, its key)."""
 
 
-@define(eq=False, weakref_slot=False)
+@record(eq=False, weakref_slot=False)
 class Group:
     """Pods of one profile with the same rejectors and the same gate: an event means the same for all."""
 

@@ -9,8 +9,9 @@ from hashlib import sha256
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import msgspec
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..cluster.kubernetes.client import ApiClient
 from ..cluster.kubernetes.errors import NoAnswer
 
@@ -54,7 +55,7 @@ class _AccessReview(msgspec.Struct):
     status: _AccessStatus
 
 
-@frozen
+@record(frozen=True)
 class Identity:
     """A user as the API server knows them."""
 
@@ -80,7 +81,7 @@ class AccessReviewer(Protocol):
         ...
 
 
-@define(eq=False)
+@record(eq=False)
 class ExpiringCache(Generic[V]):
     """Answers by key, each for some seconds; the oldest one is dropped when there are too many."""
 
@@ -102,7 +103,7 @@ class ExpiringCache(Generic[V]):
             self._entries.popitem(last=False)
 
 
-@frozen
+@record(frozen=True)
 class ReviewTimes:
     """Seconds for which the answers of the API server are cached."""
 
@@ -111,7 +112,7 @@ class ReviewTimes:
     denied: float = DEFAULT_TTL
 
 
-@define(eq=False)
+@record(eq=False)
 class ApiReviewer:
     """Asks the API server, as kube-scheduler does. Without an answer, access is denied."""
 

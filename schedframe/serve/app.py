@@ -7,12 +7,13 @@ import platform
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import field
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from .._value import record
 from .._version import __version__
 from ..cycle.inspection import CoreBusy
 from .access import AccessReviewer
@@ -27,7 +28,7 @@ ALWAYS_ALLOWED: Final = ("/healthz", "/readyz", "/livez")
 """Paths that need no authorization by default; ``*`` at the end admits all paths that begin so."""
 
 
-@frozen(kw_only=True)
+@record(frozen=True, kw_only=True)
 class Endpoints:
     """Content of the pages. The functions are called in any thread; without one its page is absent."""
 

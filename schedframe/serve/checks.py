@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from attrs import define, field, frozen
+from attrs import field
+
+from .._value import record
 
 
-@frozen
+@record(frozen=True)
 class Check:
     """One condition. ``problem`` returns why it is not met, ``None`` if it is; an exception is a problem."""
 
@@ -40,7 +42,7 @@ PING = Check("ping", _no_problem)
 """Met whenever the server answers."""
 
 
-@frozen
+@record(frozen=True)
 class Answer:
     """Result of an endpoint."""
 
@@ -48,7 +50,7 @@ class Answer:
     text: str
 
 
-@define(eq=False)
+@record(eq=False)
 class HealthChecks:
     """The checks of the process. A check of life fails only for what a restart mends."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from .._value import record
 from ..embed.plugin_extender import PluginExtender
 from ..errors import InputError
 from ..framework import ExtenderError
@@ -66,7 +67,7 @@ def _answering(call: Callable[[bytes], bytes], bodies: _Bodies) -> Callable[[Req
     return answer
 
 
-@define(eq=False)
+@record(eq=False)
 class _Bodies:
     """The bodies of requests that have no answer yet. All of it belongs to the loop of the server."""
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, MutableMapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from attrs import frozen
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from .._value import record
 from ..errors import ClusterError
 from .access import ANONYMOUS, AccessReviewer, Identity
 
@@ -21,7 +21,7 @@ _HEADERS: Final = [(b"cache-control", b"no-cache, private"), (b"x-content-type-o
 """Headers of every answer: no proxy keeps it, and no browser takes text for anything else."""
 
 
-@frozen
+@record(frozen=True)
 class Surrounded:
     """Adds headers to every answer, refuses ambiguous requests, and answers 500 when what is inside fails."""
 
@@ -48,7 +48,7 @@ class Surrounded:
                 await PlainTextResponse("Internal Server Error", 500)(scope, receive, sending)
 
 
-@frozen
+@record(frozen=True)
 class Guard:
     """Lets through what the reviewer allows, and paths that need no authorization.
 

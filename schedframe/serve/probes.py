@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..cycle import Scheduler
 from ..cycle.messages import Question
 from ..queue import Pool
@@ -20,7 +21,7 @@ STUCK_SECONDS: Final = 120.0
 """Seconds without an attempt after which a queue with active pods counts as stuck."""
 
 
-@define(eq=False)
+@record(eq=False)
 class SchedulerProbes:
     """The checks of one scheduler. They do nothing between two calls."""
 

@@ -13,9 +13,10 @@ from functools import partial
 from typing import Any, Final, cast
 
 import uvicorn
-from attrs import define, field, frozen
+from attrs import field
 
 from .._tls import REFRESH_SECONDS, CertificateWatch
+from .._value import record
 from ..errors import ClusterError
 from .connections import BoundedConnection
 
@@ -27,7 +28,7 @@ CLOSE_SECONDS: Final = 2
 """Seconds in which requests under way may end when the server is closed."""
 
 
-@frozen
+@record(frozen=True)
 class Listener:
     """Address and port; with TLS if there is a context."""
 
@@ -60,7 +61,7 @@ def _listening_socket(address: str, port: int) -> socket.socket:
     return socket.create_server((address, port), family=socket.AF_INET6, dualstack_ipv6=both)
 
 
-@define(eq=False)
+@record(eq=False)
 class HttpServer:
     """Serves *app* in a thread of its own, from :meth:`start` to :meth:`close`."""
 

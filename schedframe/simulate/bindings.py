@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..api import ClusterObject, Pod
 from ..cluster import InMemoryCluster
 from ..errors import InputError
@@ -16,7 +17,7 @@ RESULT_KIND: Final = "ScheduleResult"
 """Kind of the document that ``schedule`` writes for programs."""
 
 
-@frozen
+@record(frozen=True)
 class _Placement:
     location: str
     """Where it is written."""
@@ -25,7 +26,7 @@ class _Placement:
     node: str
 
 
-@define(eq=False)
+@record(eq=False)
 class GivenPlacements:
     """Nodes of pods, and pods that were preempted, in the order given."""
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from attrs import define
-
-from .._brief import brief_repr
+from .._value import record
 from ..cycle import Decision
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class CycleReport:
     """One scheduling cycle of :meth:`Simulation.cycle`, with names in the order of the search."""
 

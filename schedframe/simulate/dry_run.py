@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from random import Random
 from typing import Any, Literal
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import record
 from ..api import ClusterObject, Pod, PodCondition
 from ..cluster import ClusterPort, Subscription, WatchHandler
 from ..cluster.port import K
@@ -23,9 +22,7 @@ from ..cycle.runtime.inbox import Inbox
 from ..cycle.runtime.timers import Timers
 
 
-@checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class DryRunCluster:
     """A :class:`ClusterPort` over another one that accepts every request and carries out none."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import asdict, define, field
+from attrs import asdict, field
 from typing_extensions import override
 
-from .._brief import brief_repr
 from .._tables import Cell, Table, Tabular
+from .._value import record
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import EXTENDER, RECORDED, Preemption, Status
@@ -34,8 +34,7 @@ _NAMED_NODES: Final = 3
 """Best nodes up to which a headline names all of them."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Evaluation(Tabular):
     """The outcome of evaluating one pod. ``str()`` explains it, ``to_dict()`` is the full record.
 

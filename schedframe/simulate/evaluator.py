@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Pod
 from ..cycle import Decision
 from ..cycle.core import Core
@@ -20,8 +20,7 @@ from .explain import explain_decision
 from .record import PostFilterReport
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Evaluator:
     """Evaluates all nodes without shortcuts and changes nothing. For the thread of the core."""
 

@@ -5,9 +5,10 @@ Plugins are called while the cluster is as the search left it, inside the dry ru
 
 from __future__ import annotations
 
-from attrs import define, field
+from attrs import field
 
 from .._plugin_faults import fault_text, plugin_faults
+from .._value import record
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import CycleState, Framework, Status
@@ -15,7 +16,7 @@ from ..framework.hook_calls import Call
 from ..state import NodeInfo
 
 
-@define(eq=False)
+@record(eq=False)
 class PluginExplanations:
     """Explanations by plugins, beyond reasons and scores."""
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import frozen
-
-from .._brief import brief_repr
 from .._checked import checked_except
 from .._plugin_faults import fault_text, plugin_faults
+from .._value import record
 from ..api import AnyObject, AnyPod
 from ..config import ConfigSource
 from ..errors import InputError
@@ -19,8 +17,7 @@ from .decoding import as_object, as_pod
 from .simulation import Simulation
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class HintAnswer:
     """The answer of a plugin: ``hint``, and ``error`` if a fault made it Queue."""
 

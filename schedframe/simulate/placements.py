@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import define
 from typing_extensions import override
 
-from .._brief import brief_of, brief_repr
+from .._brief import brief_of
 from .._tables import Table, Tabular
+from .._value import record
 from ..api import Pod
 from ..framework import Status
 
@@ -26,8 +26,7 @@ def reasons_alike(status: Status) -> tuple[str, ...]:
     )
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Placement:
     """The result of one pod of :meth:`Simulation.schedule`. ``str()`` is one line."""
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import define
-
-from .._brief import brief_repr
+from .._value import record
 from ..cycle import Decision
 from ..framework import SUCCESS, Code, PostFilterResult, Preemption, Status
 from ..framework.preemption import rank
@@ -16,8 +14,7 @@ from .preemption_report import decided_by
 Document = dict[str, Any]
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class PostFilterReport:
     """What post_filter would have done."""
 

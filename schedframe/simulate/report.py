@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from attrs import astuple, frozen
+from attrs import astuple
 
+from .._value import record
 from .._visible import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ SHOWN: Final = 20
 """Nodes that are listed one by one; the others are counted."""
 
 
-@frozen
+@record(frozen=True)
 class Line:
     """One node in a report."""
 
@@ -25,7 +26,7 @@ class Line:
     detail: str
 
 
-@frozen
+@record(frozen=True)
 class Report:
     """The content of a report."""
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
 import numpy as np
-from attrs import define, evolve, frozen
+from attrs import evolve
 
+from .._value import record
 from ..api import Pod
 from ..cluster import InMemoryCluster
 from ..cycle import Decision
@@ -25,7 +26,7 @@ _REQUESTS: Final = ("bound", "evicted", "written", "patched")
 """Requests that a dry run has recorded."""
 
 
-@frozen
+@record(frozen=True)
 class NodeNames:
     """What remains of the table: the names of some rows, numbered from 0."""
 
@@ -37,14 +38,14 @@ class NodeNames:
         return [self.names[row] for row in rows]
 
 
-@frozen
+@record(frozen=True)
 class ExtenderName:
     """What remains of an extender."""
 
     name: str
 
 
-@frozen
+@record(frozen=True)
 class Recorded:
     """A value that a plugin has recorded for the nodes that were feasible."""
 
@@ -55,7 +56,7 @@ class Recorded:
         return self.value
 
 
-@define(eq=False)
+@record(eq=False)
 class SavedDecision:
     """A decision without the table, the entries of plugins, and extenders."""
 
@@ -103,7 +104,7 @@ def named_rows(rows: Rows) -> Rows:
     return Rows.at(cast("NodeTable", names), np.arange(len(rows), dtype=np.intp))
 
 
-@frozen
+@record(frozen=True)
 class SavedReport:
     """What post_filter would have done, without the cluster that would have had its requests."""
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from attrs import define, field
+from attrs import field
 from sortedcontainers import SortedList
 
-from .._brief import brief_of, brief_repr
+from .._brief import brief_of
+from .._value import record
 from ..api import Node, Pod
 from ..errors import InvariantError
 from .node_order import NodeOrder
@@ -15,8 +16,7 @@ from .node_table import NodeTable
 from .snapshot import Snapshot
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class PodState:
     """A pod that counts on a node."""
 
@@ -28,7 +28,7 @@ class PodState:
     """When the assumption expires; only set after binding finished and only if assumptions expire at all."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Cache:
     """Nodes and the pods on them, in a :class:`NodeTable`.
 

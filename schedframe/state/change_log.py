@@ -6,15 +6,14 @@ from array import array
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..errors import InvariantError
 from . import policy
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class ChangeLog:
     """An append-only list of touched rows with a moving start, so that it never grows with history.
 

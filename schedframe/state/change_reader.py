@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from .node_table import NodeTable
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class RowChangeReader:
     """The rows of a table that changed since one reader last asked.
 

@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Node
 from . import policy
 from .node_info import NodeInfo
@@ -25,8 +25,7 @@ Mask = npt.NDArray[np.bool_]
 ABSENT = -1
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class DictionaryColumn(Generic[V]):
     """A dictionary-encoded property of nodes: ``values[codes[row]]``, or absent where the code is -1.
 
@@ -186,8 +185,7 @@ class DictionaryColumn(Generic[V]):
             self._wide[row] = code
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class DerivedColumn:
     """A number per row computed from the node and its pods, 0 where there is no node.
 

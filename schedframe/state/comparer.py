@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import frozen
-
-from .._brief import brief_repr
+from .._value import record
 from ..api import Node, Pod
 from .cache import Cache
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Comparison:
     """Differences between cache and cluster by name, sorted; all empty if they agree."""
 

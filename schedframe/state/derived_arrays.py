@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from . import policy
 from .table_store import TableStore
 
@@ -18,8 +18,7 @@ Derived = TypeVar("Derived", bound="DerivedArrays")
 Table = TypeVar("Table", bound=TableStore)
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class DerivedArrays(ABC):
     """Arrays in which each row depends on that row of the table alone, maintained from the change log.
 
@@ -73,7 +72,7 @@ class DerivedArrays(ABC):
         """Compute one row: called for every pod that is placed, so without arrays."""
 
 
-@define(eq=False)
+@record(eq=False)
 class DerivedArrayCache(Generic[Table]):
     """The derived arrays of one table, by a key that always means the same."""
 

@@ -7,10 +7,10 @@ from typing import Any, Generic, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import field
 from typing_extensions import TypeVar
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Node
 from . import policy
 from .change_log import ChangeLog
@@ -54,8 +54,7 @@ class LabelledTable(Protocol):
         ...
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class NodeSubset(Generic[AnyRows]):
     """Some of the nodes, chosen by the node object alone; both forms must choose the same nodes."""
 
@@ -66,8 +65,7 @@ class NodeSubset(Generic[AnyRows]):
     """``mask(rows)``, with :class:`.Rows`: one truth value per row, shape ``(len(rows),)``."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Domains:
     """The domains of a topology key, the values of that label, with the number of nodes of *subset* in each.
 

@@ -10,9 +10,10 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
 from .._brief import brief_of
+from .._value import record
 from ..api import Node, Pod, group_of
 from ..errors import InvariantError
 from .cache import Cache, PodState
@@ -20,7 +21,7 @@ from .cache import Cache, PodState
 _NONE: Final[Mapping[str, Pod]] = MappingProxyType({})
 
 
-@define(eq=False)
+@record(eq=False)
 class _Group:
     """The members of one group by uid."""
 
@@ -29,7 +30,7 @@ class _Group:
     """Those that run, are assumed, or are placed by the trial under way."""
 
 
-@define(eq=False)
+@record(eq=False)
 class GroupMembers:
     """The members of all groups. Each method is O(1) unless it says otherwise."""
 
@@ -113,7 +114,7 @@ class GroupMembers:
                 raise InvariantError(f"group {key} is kept without members")
 
 
-@define(eq=False, repr=False)
+@record(eq=False, repr=False)
 class GroupCache(Cache):
     """A cache that also keeps the members of groups, and counts the changes of nodes and their pods.
 

@@ -12,17 +12,16 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Node
 from .read_only import read_only
 
 Mask = npt.NDArray[np.bool_]
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class ImageState:
     """One image name: its size in bytes, from the first node that listed it, and the rows that have it."""
 
@@ -76,8 +75,7 @@ class ImageState:
                 self._mask = None
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class ImageIndex:
     """Image name → :class:`ImageState` over all nodes; O(names of the node) per node change."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final
 
-from attrs import define, field
+from attrs import field
 
 from .._brief import brief_of
 from .._checked import check_arguments
+from .._value import record
 from ..api import Node, Pod
 from .ports import PortUsers, count_port
 
@@ -19,7 +20,7 @@ NO_NODE: Final = Node()
 """Stands for a node that is not there: without a name, labels and resources."""
 
 
-@define(eq=False)
+@record(eq=False)
 class NodeInfo:
     """A node, its pods and their sums.
 

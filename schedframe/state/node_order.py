@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Node
 from ..errors import InvariantError
 
@@ -23,8 +23,7 @@ def zone_of(node: Node) -> Zone:
     return region, zone
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class NodeOrder:
     """Zones in order of appearance, names within a zone in order of arrival.
 

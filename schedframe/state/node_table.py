@@ -8,10 +8,11 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 from typing_extensions import override
 
 from .._brief import brief_of
+from .._value import record
 from ..api import Node
 from . import policy
 from .columns import DerivedColumn, DictionaryColumn
@@ -24,7 +25,7 @@ from .table_store import TableStore
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
-@define(eq=False)
+@record(eq=False)
 class Rows:
     """Rows of *table* in a defined order; each has a node.
 
@@ -137,7 +138,7 @@ class LazyRows(Rows):
         return self._positions
 
 
-@define(eq=False)
+@record(eq=False)
 class NodeTable(TableStore):
     """The nodes and their pods in columns; the one truth about how full the cluster is.
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import ClusterObject, ObjectLookup
 from . import policy
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class ObjectStore(ObjectLookup):
     """Namespaces, services, claims and so on from events. Operations are O(1), except ``list``.
 

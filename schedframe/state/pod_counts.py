@@ -11,9 +11,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Affinity, Pod
 from . import policy
 from .columns import ABSENT, DictionaryColumn
@@ -56,8 +56,7 @@ class DomainSource(Protocol):
         ...
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class TermClass:
     """Class of equivalent pod affinity terms of existing pods.
 
@@ -75,8 +74,7 @@ class TermClass:
     """Number of pod groups with these terms."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class PodGroup:
     """Pods that agree in everything below, counted by row."""
 
@@ -100,8 +98,7 @@ Weigh = Callable[[PodGroup], int]
 """Weight of a group in a column, 0 if it does not count; a function of what its pods have in common."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class CountColumn:
     """Weighted number of pods per row: ``counts``, int64 of shape ``(capacity,)``, always up to date."""
 
@@ -162,8 +159,7 @@ class CountColumn:
         return [sums.sync() for sums in self._sums.values()]
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class DomainSums:
     """Sums of a :class:`CountColumn` per topology domain.
 

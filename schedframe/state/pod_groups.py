@@ -13,9 +13,9 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterable
 
 import numpy as np
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Affinity, Pod, PodAffinity, PodAntiAffinity
 from ..errors import InvariantError
 from . import policy
@@ -29,8 +29,7 @@ _BYTES_PER_COLUMN = 3072
 _MEMO = object()
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class PodGroups:
     """All groups of the pods in a table, and the columns that count them."""
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NoReturn
 
 import attrs
-from attrs import define
 from typing_extensions import override
 
+from .._value import record
 from ..api import Pod
 from .node_info import NodeInfo
 from .node_table import NodeTable
@@ -97,7 +97,7 @@ class ReadOnlyNodeInfo(NodeInfo):
 _FIELDS = tuple(field.name for field in attrs.fields(NodeInfo))
 
 
-@define(eq=False, repr=False)
+@record(eq=False, repr=False)
 class ReadOnlyInfoTable(NodeTable):
     """A :class:`NodeTable` whose node infos are read-only; a few microseconds for each that is read."""
 

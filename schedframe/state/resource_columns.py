@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import field
 
+from .._value import record
 from ..api import PodResources
 from . import policy
 from .sparse_resources import FIRST_RESOURCES, PODS, SparseResources
@@ -30,7 +31,7 @@ _AMOUNTS = 2 * len(_FIRST) + 3
 _DENSE = frozenset((*FIRST_RESOURCES, PODS))
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Cells:
     """Columns as memoryviews: reading or setting one element costs a third of what it does in an array."""
 
@@ -44,7 +45,7 @@ class Cells:
     room: memoryview[int]
 
 
-@define(eq=False)
+@record(eq=False)
 class ResourceColumns:
     """The numbers of all rows; int64 of shape ``(capacity,)`` each. See :class:`.node_table.NodeTable`."""
 

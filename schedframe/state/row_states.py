@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import PodResources
 from ..errors import InvariantError
 from . import policy
@@ -27,8 +27,7 @@ _LEFT_OUT: Final = 0
 """Number of the state of rows that are left out."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class RowState:
     """The rows in one state and with one node-score key: how many, and how many in each block."""
 
@@ -43,8 +42,7 @@ class RowState:
     """By requests of a pod the state that a row enters when such a pod comes to it."""
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class RowsByState:
     """The rows of a table by state and node-score key, without those that have a code.
 

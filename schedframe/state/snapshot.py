@@ -6,16 +6,15 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from .._brief import brief_of
+from .._value import record
 from .node_info import NodeInfo
 
 if TYPE_CHECKING:
     from .node_table import NodeTable
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Snapshot:
     """Node infos by name as of one moment. Copies: nothing here changes when the cluster does.
 

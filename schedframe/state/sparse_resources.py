@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from . import policy
 
 Column = npt.NDArray[np.int64]
@@ -22,7 +23,7 @@ _ENTRY_CELLS = 16
 rows have always gets columns."""
 
 
-@define(eq=False)
+@record(eq=False)
 class SparseAmounts:
     """One quantity of one resource by row: entries where it is not 0, or a column."""
 
@@ -86,7 +87,7 @@ class SparseAmounts:
         self.column = self.cells = None
 
 
-@define(eq=False)
+@record(eq=False)
 class SparseResource:
     """Allocatable and requested amounts of one resource."""
 
@@ -114,7 +115,7 @@ class SparseResource:
         self.requested.sparsify()
 
 
-@define(eq=False)
+@record(eq=False)
 class SparseResources:
     """All resources other than ``FIRST_RESOURCES``. Memory is O(amounts that are not 0).
 

@@ -7,9 +7,9 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Node, Pod, PodResources, Taint
 from ..errors import InvariantError
 from .change_log import ChangeLog
@@ -40,8 +40,7 @@ class PodListener(Protocol):
         ...
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class TableStore:
     """Rows of nodes with their pods: the base of :class:`.NodeTable`, without what is derived from rows.
 

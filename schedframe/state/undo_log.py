@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..api import Pod
 from ..errors import InvariantError
 
 
-@define(eq=False)
+@record(eq=False)
 class UndoLog:
     """Pod changes of the trials under way. Trials nest; each is identified by its depth."""
 

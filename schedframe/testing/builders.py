@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Final, Self
 from typing_extensions import override
 
 from .._brief import shortened
-from .._checked import checked
 from ..api import (
     DO_NOT_SCHEDULE,
     LABEL_HOSTNAME,
@@ -29,7 +28,6 @@ from ..api import (
 NONE: Final[Mapping[str, Any]] = {}
 
 
-@checked
 class ManifestBuilder(Mapping[str, Any]):
     """A manifest with methods that give a changed copy."""
 
@@ -54,12 +52,10 @@ class ManifestBuilder(Mapping[str, Any]):
     def __repr__(self) -> str:
         return shortened(f"<{self.kind} {json.dumps(self._document)}>")
 
-    @checked
     def labels(self, labels: Mapping[str, str] = NONE, /, **more: str) -> Self:
         """With these labels; those that are no Python names as a mapping."""
         return self._with("metadata", "labels", {**labels, **more})
 
-    @checked
     def annotations(self, annotations: Mapping[str, str] = NONE, /, **more: str) -> Self:
         """With these annotations."""
         return self._with("metadata", "annotations", {**annotations, **more})
@@ -92,19 +88,16 @@ class PodBuilder(ManifestBuilder):
         assert isinstance(built, Pod)
         return built
 
-    @checked
     def requests(self, amounts: Mapping[str, str | int] = NONE, /, **more: str | int) -> Self:
         """Asking for ``cpu="500m"``, ``memory="1Gi"``, or ``{"example.com/gpu": 1}``."""
         resources = self._document["spec"]["containers"][0].get("resources", {})
         requests = {**resources.get("requests", {}), **amounts, **more}
         return self._in_container("resources", {**resources, "requests": requests})
 
-    @checked
     def image(self, image: str) -> Self:
         """Running that image."""
         return self._in_container("image", image)
 
-    @checked
     def host_port(self, port: int, *, protocol: str = "TCP") -> Self:
         """Listening on a port of the node."""
         ports = self._document["spec"]["containers"][0].get("ports", [])
@@ -112,51 +105,42 @@ class PodBuilder(ManifestBuilder):
             "ports", [*ports, {"containerPort": port, "hostPort": port, "protocol": protocol}]
         )
 
-    @checked
     def in_namespace(self, namespace: str) -> Self:
         """In that namespace."""
         return self._with("metadata", "namespace", namespace)
 
-    @checked
     def priority(self, priority: int) -> Self:
         """Of that priority."""
         return self._with("spec", "priority", priority)
 
-    @checked
     def on_node(self, name: str) -> Self:
         """Running there already."""
         return self._with("spec", "nodeName", name)
 
-    @checked
     def for_scheduler(self, name: str) -> Self:
         """To be placed by the profile of that name."""
         return self._with("spec", "schedulerName", name)
 
-    @checked
     def gated_by(self, *gates: str) -> Self:
         """Held back by scheduling gates."""
         return self._with("spec", "schedulingGates", [{"name": gate} for gate in gates])
 
     # ---- where it wants to be ----------------------------------------------------------------------------
 
-    @checked
     def needs_node_labels(self, labels: Mapping[str, str] = NONE, /, **more: str) -> Self:
         """Only on nodes with these labels."""
         return self._with("spec", "nodeSelector", {**labels, **more})
 
-    @checked
     def needs_zone(self, *zones: str) -> Self:
         """Only in these zones."""
         selector = {"nodeSelectorTerms": [_in(LABEL_ZONE, zones)]}
         required = "requiredDuringSchedulingIgnoredDuringExecution"
         return self._with("spec", "affinity", "nodeAffinity", {required: selector})
 
-    @checked
     def prefers_zone(self, zone: str, *, weight: int = 1) -> Self:
         """Rather in that zone; *weight* is from 1 to 100."""
         return self.prefers_node_labels({LABEL_ZONE: zone}, weight=weight)
 
-    @checked
     def prefers_node_labels(self, labels: Mapping[str, str], *, weight: int = 1) -> Self:
         """Rather on nodes with these labels."""
         expressions = [_in(key, [value])["matchExpressions"][0] for key, value in labels.items()]
@@ -165,23 +149,19 @@ class PodBuilder(ManifestBuilder):
             "spec", "affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution", [term]
         )
 
-    @checked
     def tolerates(self, key: str, value: str | None = None, *, effect: str = "") -> Self:
         """In spite of taints with that key (and value, and effect, where given)."""
         toleration = {"key": key, "operator": "Exists"} if value is None else {"key": key, "value": value}
         return self._with("spec", "tolerations", [{**toleration, **({"effect": effect} if effect else {})}])
 
-    @checked
     def near(self, labels: Mapping[str, str], *, topology_key: str = LABEL_HOSTNAME) -> Self:
         """Only where pods with these labels run."""
         return self._pod_affinity("podAffinity", labels, topology_key)
 
-    @checked
     def away_from(self, labels: Mapping[str, str], *, topology_key: str = LABEL_HOSTNAME) -> Self:
         """Never where pods with these labels run."""
         return self._pod_affinity("podAntiAffinity", labels, topology_key)
 
-    @checked
     def spread_over(
         self, topology_key: str, *, labels: Mapping[str, str], max_skew: int = 1, strictly: bool = True
     ) -> Self:
@@ -215,19 +195,16 @@ class NodeBuilder(ManifestBuilder):
         assert isinstance(built, Node)
         return built
 
-    @checked
     def allocatable(self, amounts: Mapping[str, str | int] = NONE, /, **more: str | int) -> Self:
         """With room for ``cpu="4"``, ``memory="8Gi"``, ``pods=20``, or ``{"example.com/gpu": 2}``."""
         return self._with(
             "status", "allocatable", {key: str(each) for key, each in {**amounts, **more}.items()}
         )
 
-    @checked
     def in_zone(self, zone: str) -> Self:
         """In that zone."""
         return self.labels({LABEL_ZONE: zone})
 
-    @checked
     def taint(self, key: str, value: str = "", *, effect: str = NO_SCHEDULE) -> Self:
         """Keeping pods away that do not tolerate it."""
         return self._with("spec", "taints", [{"key": key, "value": value, "effect": effect}])
@@ -236,7 +213,6 @@ class NodeBuilder(ManifestBuilder):
         """Closed for new pods."""
         return self._with("spec", "unschedulable", True)
 
-    @checked
     def image(self, name: str, size: int) -> Self:
         """Having an image of *size* bytes."""
         return self._with("status", "images", [{"names": [name], "sizeBytes": size}])
@@ -246,7 +222,6 @@ def _in(key: str, values: Any) -> dict[str, Any]:
     return {"matchExpressions": [{"key": key, "operator": "In", "values": list(values)}]}
 
 
-@checked
 def pod(name: str) -> PodBuilder:
     """Return a pod of that name in the namespace ``default``, with one container that asks for nothing."""
     return PodBuilder(
@@ -259,7 +234,6 @@ def pod(name: str) -> PodBuilder:
     )
 
 
-@checked
 def node(name: str, *, cpu: str | int = 4, memory: str = "8Gi", pods: int = 110) -> NodeBuilder:
     """Return a node of that name with some room, and its name as the label ``kubernetes.io/hostname``."""
     return NodeBuilder(

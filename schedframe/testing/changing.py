@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 from hypothesis import strategies as st
 
+from .._value import record
 from ..api import Node, Pod
 from .naming import node_renamed, placed
 from .object_strategies import nodes as any_node
@@ -18,7 +19,7 @@ from .world import Change
 Strategy = st.SearchStrategy
 
 
-@frozen
+@record(frozen=True)
 class NewObjects:
     """What comes into a cluster, and what objects change to."""
 
@@ -64,7 +65,7 @@ def event_sequences(
     return tuple(change for kind in kinds if (change := kind(now)) is not None and change.old != change.new)
 
 
-@define(eq=False)
+@record(eq=False)
 class _Now:
     """The objects as they are after the changes so far."""
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Final
 
-from attrs import frozen
-
+from .._value import record
 from ..framework.hookspecs import Hookspecs
 
 DECLARATIONS: Final = {
@@ -45,7 +44,7 @@ DECLARATIONS: Final = {
 """What is asked of a plugin beside its hooks."""
 
 
-@frozen
+@record(frozen=True)
 class Clause:
     """A sentence of the contract: from the specification of a hook, or about what a plugin declares."""
 

@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Unpack
 
-from attrs import define, frozen
-
-from .._brief import brief_repr
 from .._validators import options as checked_options
+from .._value import record
 from ..errors import ConfigError, PluginError
 from ..framework.caching import uncached
 from .checks import CHECKS
@@ -25,8 +23,7 @@ from .world import World
 from .worlds import Worlds, without_the_rest
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Failure:
     """A check that a plugin failed."""
 
@@ -53,7 +50,7 @@ class PluginCheckFailed(AssertionError):
         super().__init__(f"plugin {plugin} failed {count}\n\n" + "\n\n".join(map(str, failures)))
 
 
-@frozen
+@record(frozen=True)
 class PluginCheck:
     """One named check, to be called; :class:`PluginCheckFailed` if the plugin fails it."""
 
@@ -130,7 +127,7 @@ def _options(options: CheckOptions | None, keywords: CheckKeywords) -> CheckOpti
     return checked_options(CheckOptions, "check_plugin", given, options)
 
 
-@define(eq=False)
+@record(eq=False)
 class _Inspection:
     """One plugin with the worlds that it is tried in."""
 

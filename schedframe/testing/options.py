@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypedDict
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
 from .._validators import optional_number, optional_with
+from .._value import record
 from .._wording import described
 from ..errors import InputError
 
@@ -27,8 +27,7 @@ def _check_reasons(_: Any, attribute: Any, value: Any) -> None:
         raise InputError(attribute.name, f"{described(value)} is not a mapping", fix)
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class CheckOptions:
     """Options of :func:`check_plugin` and :func:`plugin_checks`, which also take them as keywords.
 

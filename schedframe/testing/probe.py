@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import numpy as np
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..api import Pod
 from ..framework import Code, CycleState, Normalization, PreFilterResult, RowVerdicts, Status
 from ..framework.waiting import MAX_PERMIT_SECONDS
@@ -65,7 +66,7 @@ class BadTimeout(InvalidAnswer):
     """A hook asked to wait for a time that is none."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Search:
     """One pod on its way through pre_filter, filter, pre_score and score of the plugin alone."""
 
@@ -167,7 +168,7 @@ class Search:
         return list(raw.tolist())
 
 
-@define(eq=False)
+@record(eq=False)
 class Probe:
     """An instance of the plugin in a world of its own."""
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import record
 from ..api import Pod
 from ..cluster import ClusterPort, WatchEvent
 from ..framework import Status
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class PluginCall:
     """One call of a hook."""
 
@@ -24,9 +22,7 @@ class PluginCall:
     """What it answered, or the exception that it raised."""
 
 
-@checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class CallRecorder:
     """An observer of plugins, faults and placements: pass ``observer=recorder, on_fault=recorder.on_fault``.
 

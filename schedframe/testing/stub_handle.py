@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
 from typing import Any, TypeVar
 
-from attrs import define, field
+from attrs import field
 
-from .._brief import brief_repr
-from .._checked import checked
 from .._validators import number
+from .._value import record
 from ..api import ClusterObject, Node, Pod
 from ..cluster import InMemoryCluster
 from ..config import EffectiveProfile, EnabledPlugin, FeatureGates
@@ -27,7 +26,7 @@ R = TypeVar("R")
 SORTER = "order of arrival"
 
 
-@define(eq=False)
+@record(eq=False)
 class _Sorter:
     @hookimpl
     def queue_sort_key(self, pod_info: QueuedPodInfo) -> float:
@@ -35,9 +34,7 @@ class _Sorter:
         return pod_info.timestamp
 
 
-@checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class StubHandle:
     """Implements :class:`schedframe.Handle` for one plugin, over a :class:`World` instead of a scheduler.
 
@@ -76,7 +73,6 @@ class StubHandle:
         for obj in self.world.objects:
             self._objects.set(obj)
 
-    @checked
     def attach(self, name: str, plugin: Any) -> None:
         """Set the plugin that ``runner`` runs."""
         self._plugin = (name, plugin)
@@ -147,45 +143,37 @@ class StubHandle:
             self._used("snapshot() without reads_snapshot = True")
         return Snapshot.take(self._table)
 
-    @checked
     def deadline(self, seconds: float) -> Callable[[], bool]:
         """Return a function that tells whether the clock was advanced by more than *seconds*."""
         end = self.clock() + seconds
         return lambda: self.clock() > end
 
-    @checked
     def off_core(self, work: Callable[[], R], done: Callable[[R], None]) -> None:
         """Here there is nothing but the core."""
         done(work())
 
-    @checked
     def call_later(self, seconds: float, action: Callable[[], object]) -> None:
         """Nothing is called here: time stands still."""
         number("seconds", seconds, "give a finite number")
 
-    @checked
     def stop_binding(self, pod: Pod, reason: str) -> bool:
         """Return ``False``: no pod is being bound."""
         return False
 
-    @checked
     def withdraw_nomination(self, pod: Pod) -> None:
         """Forget where *pod* was nominated to."""
         self.nominator.delete(pod)
 
-    @checked
     def activate(self, pods: Iterable[Pod]) -> None:
         """Note that these pods should be tried again."""
         self.activated.extend(pods)
 
-    @checked
     def record_event(self, obj: ClusterObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Keep the event."""
         self.events.append((obj, reason, message))
 
     # ---- changes -----------------------------------------------------------------------------------------
 
-    @checked
     def apply(self, change: Change) -> None:
         """Let it happen: nodes and running pods to the table, other objects to the store."""
         old, new = change.old, change.new

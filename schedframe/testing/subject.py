@@ -6,8 +6,9 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from ..config.decode import structure_args
 from ..framework import Depends, depends_on
 from ..framework.adapter import adapt
@@ -15,7 +16,7 @@ from ..framework.points import HOOK_ARGUMENTS, hooks_of
 from ..framework.validation import args_class_of
 
 
-@define(eq=False)
+@record(eq=False)
 class Subject:
     """*factory* is the plugin's class, or a function of ``(args, handle)``.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from attrs import frozen
-
+from .._value import record
 from ..framework.points import HOOKS
 from .contract import Clause
 from .subject import Subject
@@ -24,7 +23,7 @@ class Violation(Exception):
 CheckFn: TypeAlias = Callable[[Subject, World], None]
 
 
-@frozen
+@record(frozen=True)
 class Check:
     """One question about a plugin. ``run`` raises :class:`Violation`."""
 

@@ -6,16 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 from typing_extensions import override
 
-from .._brief import brief_repr
-from .._checked import checked
+from .._value import record, value
 from ..api import DEFAULT_SCHEDULER_NAME, KINDS, Node, Pod, to_manifest
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Change:
     """One object before and after: ``None`` before is created, ``None`` after is deleted."""
 
@@ -36,9 +34,7 @@ class Change:
         return f"changed: {_named(self.new)}: {_difference(self.old, self.new)}"
 
 
-@brief_repr
-@checked
-@frozen
+@value
 class World:
     """Nodes with pods on them, pods that wait, other objects, and what happens next.
 

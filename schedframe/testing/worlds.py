@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
-
+from .._value import record
 from .fingerprint import contents
 from .options import CheckOptions
 from .violation import Violation
@@ -41,7 +40,7 @@ def without_the_rest(failing: tuple[World, Violation], fails: Fails) -> tuple[Wo
     return world, violation
 
 
-@define(eq=False)
+@record(eq=False)
 class Worlds:
     """Small clusters, made up once by Hypothesis and then used for every check."""
 

@@ -7,10 +7,11 @@ from collections.abc import Awaitable, Callable
 from time import perf_counter, perf_counter_ns, time_ns
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, StatusCode, Tracer, set_span_in_context
 
+from .._value import record
 from ..api import Pod
 from ..cycle.outcomes import AttemptResult
 from ..cycle.tracing import AttemptEnd, AttemptTrace, AttemptTracer
@@ -39,7 +40,7 @@ _Outcome = Status | BaseException | None
 """What a plugin returned or raised; ``None`` is success."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Step:
     """One child span. Times in seconds of ``perf_counter``."""
 
@@ -53,7 +54,7 @@ class Step:
     """Calls of plugins, where one span stands for several."""
 
 
-@define(eq=False)
+@record(eq=False)
 class AttemptSpan(AttemptTrace):
     """The span of one attempt that is sampled."""
 
@@ -156,7 +157,7 @@ class AttemptSpan(AttemptTrace):
         return self.offset + round(seconds * 1e9)
 
 
-@define(eq=False)
+@record(eq=False)
 class SpanTracer(AttemptTracer):
     """Traces the attempts of one scheduler that the sampler of *tracer* takes."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from .._version import __version__
 from ..cycle.tracing import AttemptTracer, TracingSink
 
@@ -25,8 +25,7 @@ def _global_tracer() -> Tracer:
     return trace.get_tracer("schedframe", __version__)
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Tracing(TracingSink):
     """Spans of the attempts of the schedulers that were made with ``tracing=`` this object.
 

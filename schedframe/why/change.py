@@ -7,9 +7,9 @@ from enum import StrEnum
 from math import log2
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import field
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Pod
 from .edits import Edit, ObjectEdit
 
@@ -92,8 +92,7 @@ WEIGHTS: Final[Mapping[ChangeKind, float]] = {
 _ORDER: Final = {kind: i for i, kind in enumerate(ChangeKind)}
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Change:
     """A change that might help, with the objects as they are after it."""
 
@@ -123,8 +122,7 @@ class Change:
         return (self.size, _ORDER[self.kind], self.rank, self.description)
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class VerifiedChange:
     """A change, or a pair of changes, after which the pod can run: verified in a copy of the cluster."""
 

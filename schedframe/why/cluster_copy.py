@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
+from .._value import record
 from ..api import AnyObject, ClusterObject, Pod, PodGroup, Strict
 from ..cluster import ClusterPort
 from ..config import FeatureGates
@@ -29,7 +30,7 @@ ClusterSource = Scheduler | Simulation | ClusterPort | Snapshot | Iterable[AnyOb
 """What can be explained."""
 
 
-@define(eq=False)
+@record(eq=False)
 class ClusterCopy:
     """A pod and a copy of its cluster."""
 
@@ -48,7 +49,7 @@ class ClusterCopy:
         return Evaluator(self.scheduler.core) if self.scheduler is not None else self.simulation.evaluator
 
 
-@frozen
+@record(frozen=True)
 class CopyOptions:
     """The scheduler of the copy, and whether it first places the pending pods; as for :func:`explain`."""
 
@@ -65,7 +66,7 @@ class CopyOptions:
     """Kind and key → the object as people have written it, of those that were completed before."""
 
 
-def copy_cluster(source: Any, pod: Any, options: CopyOptions = CopyOptions()) -> ClusterCopy:
+def copy_cluster(source: Any, pod: Any, options: CopyOptions = CopyOptions()) -> ClusterCopy:  # noqa: B008
     """Copy the cluster of *source* and look up *pod* in it; O(cluster). Raises :class:`InputError`."""
     if not options.after:
         copy, scheduler = _copied(source, options)

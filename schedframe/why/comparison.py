@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import frozen
-
-from .._brief import brief_repr
+from .._value import record
 from ..simulate import Evaluation
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class ScoreLine:
     """The normalised and weighted scores of one plugin for both nodes."""
 
@@ -25,8 +22,7 @@ class ScoreLine:
         return self.chosen - self.other
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class ScoreComparison:
     """The node that a pod has or would get, against the best other node."""
 

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from attrs import frozen
-
-from .._brief import brief_repr
+from .._value import record
 from ..api import ClusterObject, Pod
 from ..api.validation.updates import refused_update
 from .written import Written, plain
@@ -33,8 +31,7 @@ class EditAction(StrEnum):
     """Apply the JSON Patch to its manifest, delete it and create it again: what exists cannot change so."""
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Operation:
     """One operation of a JSON Patch."""
 
@@ -67,8 +64,7 @@ class Operation:
         return document if self.op == "remove" else document | {"value": self.value}
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Edit:
     """A change of one field of one object. ``None`` means absent."""
 
@@ -84,8 +80,7 @@ class Edit:
         return {"object": self.object, "field": self.field, "before": self.before, "after": self.after}
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class ObjectEdit:
     """What a change does to one object, for programs."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
 from .._checked import checked_except
 from .._validators import number
+from .._value import record
 from ..api import AnyPod, Pod, Strict, group_of
 from ..config import ConfigSource, FeatureGates
 from ..controllers import Without
@@ -126,7 +127,7 @@ def _explain_placed(copy: ClusterCopy) -> Explanation:
     )
 
 
-@frozen
+@record(frozen=True)
 class _Limits:
     changes: int
     nearest: int
@@ -137,7 +138,7 @@ class _Limits:
             number(name, getattr(self, name), "give a number from 0", whole=True, least=0)
 
 
-@frozen
+@record(frozen=True)
 class _Help:
     """What was found that helps."""
 
@@ -147,7 +148,7 @@ class _Help:
     tried: int = 0
 
 
-@define(eq=False)
+@record(eq=False)
 class _PendingPod:
     """A pod without a node that is explained."""
 

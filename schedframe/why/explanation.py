@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import field
 from typing_extensions import override
 
-from .._brief import brief_repr
+from .._value import record
 from .._visible import visible_json
 from ..simulate import Evaluation
 from . import text
@@ -48,8 +48,7 @@ class Verdict(StrEnum):
     """A fault ends its cycle."""
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Explanation:
     """The answer of :func:`explain`. ``str()`` is for people, ``to_dict()`` and ``to_json()`` have all."""
 

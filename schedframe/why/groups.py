@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from attrs import frozen
-
-from .._brief import brief_repr
+from .._value import record
 from .._visible import visible
 from ..api import Pod
 from ..cycle import Scheduler
@@ -26,8 +24,7 @@ _SHOWN: Final = 5
 """Members and domains in a text; the fields have all."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class DomainReport:
     """One placement of a group: a topology domain, or all nodes under the empty name."""
 
@@ -37,8 +34,7 @@ class DomainReport:
     """Keys of the waiting members that would find a node, one after another."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class GroupExplanation:
     """What a group waits for, as of now."""
 
@@ -173,7 +169,7 @@ def _gated(core: Core, pods: Sequence[Pod]) -> dict[str, str]:
     return messages
 
 
-@frozen
+@record(frozen=True)
 class _Attempt:
     """What an attempt would give."""
 

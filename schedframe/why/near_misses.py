@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, evolve, frozen
+from attrs import evolve
 
-from .._brief import brief_repr
+from .._value import record
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import Code, Framework, Status, Verdicts
@@ -33,8 +33,7 @@ PODS: Final = "pods"
 NO_ALLOCATABLE: Final = "the node has no status.allocatable"
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Shortage:
     """A resource of which a node has too little left, in milli-CPU, bytes or counts."""
 
@@ -61,8 +60,7 @@ class Shortage:
         return f"{needs}, {free}"
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Obstacle:
     """The rejection of one node by one plugin."""
 
@@ -108,8 +106,7 @@ class Obstacle:
         }
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class NearMiss:
     """A node that rejects the pod, with the rejections of all plugins."""
 
@@ -152,7 +149,7 @@ def short_resource(status: Status, reason: str) -> str | None:
     return resource if isinstance(resource, str) else None
 
 
-@define(eq=False)
+@record(eq=False)
 class _Examination:
     """One decision whose rejected nodes are examined."""
 

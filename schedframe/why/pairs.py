@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from .._value import record
 from .change import Change, ChangeKind, VerifiedChange
 from .near_misses import NearMiss
 from .trial import Trial, in_order
@@ -27,7 +28,7 @@ Examine = Callable[[Trial], tuple[list[NearMiss], Iterable[Change]]]
 """Return the nearest nodes of a trial and the changes that are proposed for it."""
 
 
-@define(eq=False)
+@record(eq=False)
 class PairSearch:
     """Searches for the smallest pairs that help, one for each pair of kinds."""
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from attrs import frozen
 
-from .._brief import brief_repr
+from .._value import record
 from ..framework import Diagnosis, Verdicts
 from ..framework.all_filters import parts_of
 from ..simulate import Evaluation
@@ -19,8 +18,7 @@ from .near_misses import PODS, short_resource
 from .selection import similar
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Reason:
     """One reason of the message, with numbers."""
 

@@ -6,12 +6,13 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 from typing_extensions import override
 
-from .._brief import brief_of, brief_repr
+from .._brief import brief_of
 from .._checked import checked
 from .._tables import Cell, Table, Tabular
+from .._value import record
 from ..cycle import Decision
 from ..cycle.core import Core
 from ..errors import InputError
@@ -21,8 +22,7 @@ from ..simulate.evaluator import Evaluator
 from .comparison import ScoreComparison, compare_scores
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class RecordedDecision:
     """The decision of one scheduling cycle, before permit and binding."""
 
@@ -67,7 +67,7 @@ class RecordedDecision:
 
 
 @checked
-@define(eq=False)
+@record(eq=False)
 class Recorder(Tabular):
     """Keeps the last *capacity* decisions: ``Scheduler(cluster, recorder=Recorder())``.
 

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
-from attrs import frozen
-
-from .._brief import brief_repr
+from .._value import record
 from ..api import (
     IN,
     Node,
@@ -26,8 +24,7 @@ _SIMILARITY: Final = 0.7
 """Least ratio of ``difflib`` of two words of which one may be meant by the other."""
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class MissingLabel:
     """An expression of the pod that no node satisfies."""
 
@@ -63,8 +60,7 @@ class MissingLabel:
         return f"no node has {expression_text(self.expression)}; {key} is {', '.join(shown)}{question}"
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class LabelConflict:
     """Expressions that nodes satisfy, but no node all of them."""
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-from attrs import Factory, define, evolve, field
+from attrs import Factory, evolve, field
 
+from .._value import record
 from ..api import ClusterObject, Pod
 from ..simulate.simulation import Simulation
 from .change import Change, ChangeKind, VerifiedChange
@@ -15,7 +16,7 @@ from .edits import ObjectEdit, object_edits
 from .written import AS_STORED, Written
 
 
-@define(eq=False)
+@record(eq=False)
 class Budget:
     """Number of changes that may still be tried out, and that were."""
 
@@ -31,7 +32,7 @@ class Budget:
         return True
 
 
-@define(eq=False)
+@record(eq=False)
 class Trial:
     """A pod that is pending in a copy of its cluster. Each change is undone after its evaluation."""
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import frozen
-
-from .._brief import brief_repr
+from .._value import record
 from ..api import Pod
 from ..cycle import Scheduler
 from ..framework import Framework
@@ -15,8 +13,7 @@ from ..queue import Action, ClusterEvent, EventOf, Pool, with_implied
 from ..simulate import Evaluation
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class WaitedEvents:
     """The events that a plugin registered, after which a pod that it rejected is tried again."""
 
@@ -28,8 +25,7 @@ class WaitedEvents:
         return f"{self.plugin}: {'; '.join(self.events)}"
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Waiting:
     """Where the pod waits. Times are seconds from now, ``None`` if only an event ends the wait."""
 

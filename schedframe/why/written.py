@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from attrs import frozen
-
+from .._value import record
 from ..api import ClusterObject, CronJob, Pod, PodTemplateSpec, part_to_manifest
 from ..api.manifest import to_manifest
 from ..api.mounts import Mounts, mounts_of
@@ -21,7 +20,7 @@ Lookup = Callable[[str, str], Any]
 """``(kind, key)`` → the object of a cluster, ``None`` without one."""
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Written:
     """What people have written, for the objects of a cluster."""
 

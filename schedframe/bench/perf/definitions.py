@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
-
+from ..._value import record
 from ...config import Duration
 from ...config.yaml_text import Document, parse_yaml
 from ...errors import ConfigError, InputError
@@ -15,7 +14,7 @@ from ...errors import ConfigError, InputError
 Data = Mapping[str, Any]
 
 
-@frozen
+@record(frozen=True)
 class Workload:
     """One workload of a test case."""
 
@@ -120,7 +119,7 @@ def read_text(file: Path) -> str:
         raise InputError(str(file), f"cannot be read: {error}", "give a file that can") from error
 
 
-@frozen
+@record(frozen=True)
 class Fields:
     """The members of one operation. Parameters are substituted; wrong types are errors with their path."""
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import define
-
+from ..._value import record
 from ...api import ClusterObject, from_manifest
 from ...api.kinds import UnknownKindError
 from ...errors import InputError
@@ -23,7 +22,7 @@ _FREE_KEYS: Final = frozenset(
 """Members whose keys are data instead of names of fields."""
 
 
-@define(eq=False)
+@record(eq=False)
 class ObjectTemplate:
     """An object template. It is parsed once if it has no actions, else once per object."""
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ..._value import record
 from ...errors import InputError
 from ..bench_run import BenchRun
 from .definitions import Fields, Workload
 from .files import ObjectTemplate
 
 
-@define(eq=False)
+@record(eq=False)
 class TemplateFiles:
     """The object templates of one workload; each file is read once."""
 
@@ -32,7 +33,7 @@ class TemplateFiles:
         return None if path is None else self.get(path)
 
 
-@frozen
+@record(frozen=True)
 class Step:
     """The members of one operation, with what its function needs besides the run."""
 
@@ -61,7 +62,7 @@ class Step:
 StepFunction = Callable[[BenchRun, Step], None]
 
 
-@frozen
+@record(frozen=True)
 class FileOperation:
     """An operation of a workload file, as an operation of the runner."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
+from ..._value import record
 from ...framework.factories import Factory
 from ..measurement import Figures
 from ..objects import ZONE
@@ -19,7 +20,7 @@ from .loading import measure_loading
 from .queue_alone import measure_queue
 
 
-@frozen
+@record(frozen=True)
 class Template:
     """A benchmark: operations for the scheduler, or a function that measures something else."""
 

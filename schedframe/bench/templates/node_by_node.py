@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from attrs import define
-
+from ..._value import record
 from ...api import Pod
 from ...framework import Status, hookimpl
 from ...state import NodeInfo
@@ -15,7 +14,7 @@ TOO_MANY_PODS: Final = Status.unschedulable("node(s) had too many pods of the be
 MAX_PODS: Final = 100
 
 
-@define(eq=False)
+@record(eq=False)
 class NodeByNode:
     """Rejects nodes with 100 pods or more and prefers nodes with few pods."""
 

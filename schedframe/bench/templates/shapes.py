@@ -11,8 +11,7 @@ from itertools import count
 from random import Random
 from typing import Any, Final
 
-from attrs import frozen
-
+from ..._value import record
 from ...api import Pod
 from ..bench_run import BenchRun
 from ..interference import Interference, Unit
@@ -213,7 +212,7 @@ def preemption(size: Size) -> Sequence[Operation]:
 # ---- a cluster that changes --------------------------------------------------------------------------------
 
 
-@frozen
+@record(frozen=True)
 class ChurnNodes:
     """Lets a node and a service join and leave in turn, at an interval of measured cycles."""
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from attrs import frozen
-
+from ..._value import record
 from ...api import BIND_COMPLETED, from_manifest
 from ..objects import home_of, make_node, make_pod, node_name
 from ..operations import Create, Operation, SchedulePods
@@ -84,7 +83,7 @@ def _csi_node(name: str, migrated_plugins: str) -> Any:
     )
 
 
-@frozen
+@record(frozen=True)
 class _Storage:
     """Volumes, claims that are bound to them, and pods that use these; equal numbers belong together."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from attrs import define, field
+from attrs import field
+
+from ..._value import record
 
 FIRST_SECONDS: Final = 0.2
 LONGEST_SECONDS: Final = 3.0
@@ -17,7 +19,7 @@ JITTER: Final = 0.5
 _rng: Final = Random()  # not that of the scheduler: draws for waits must not change decisions
 
 
-@define
+@record
 class Backoff:
     """The waits after failures in a row."""
 

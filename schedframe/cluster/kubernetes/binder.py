@@ -14,8 +14,9 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...api import Pod
 from ...errors import ClusterError
 from ..port import BindConflict, BindNotFound, BindRefused, OutcomeUnknown
@@ -63,7 +64,7 @@ Lookup = Callable[[str, str], Any]
 PODS: Final = Decoder(Pod)
 
 
-@define(eq=False)
+@record(eq=False)
 class Binder:
     """Binds pods to nodes. All methods belong to the thread of the loop."""
 
@@ -236,7 +237,7 @@ class _ViewIsStale(Exception):
     """The view of the cluster has become stale before the bind was sent."""
 
 
-@define(eq=False)
+@record(eq=False)
 class _BindAttempt:
     """One bind, from its first request to the truth."""
 

@@ -16,8 +16,9 @@ from typing import Final
 from urllib.parse import urljoin
 
 import msgspec
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from ..._value import record
 from ..._version import __version__
 from ...http.address import Address, CannotConnect, Proxy
 from ...http.loop import ConnectionPool, Request
@@ -58,7 +59,7 @@ DISTRUST_SECONDS: Final = 3.0
 """Seconds between two renewals of all connections, at least."""
 
 
-@define(eq=False)
+@record(eq=False)
 class _Generation:
     """Connections of one age; closed when they are retired and their last request has ended."""
 
@@ -75,7 +76,7 @@ class _Status(msgspec.Struct):
     message: str = ""
 
 
-@define(eq=False)
+@record(eq=False)
 class ApiClient:
     """Requests to one API server as one user. All methods belong to the thread of the loop."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from ..._value import record
 from ...api import NO_SCHEDULE, Node, Quantity, Taint
 
 TAINT: Final = Taint("schedframe/unreadable", "", NO_SCHEDULE)
@@ -18,7 +19,7 @@ TAINT: Final = Taint("schedframe/unreadable", "", NO_SCHEDULE)
 _NO_PODS: Final = {"pods": Quantity()}
 
 
-@define(eq=False)
+@record(eq=False)
 class ClosedNodes:
     """Which nodes are closed, and by which objects. Belongs to the thread of the loop; O(1)."""
 

@@ -13,10 +13,10 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any, Final, Literal, Self, TypedDict, TypeVar, Unpack
 
-from attrs import define, field
+from attrs import field
 
-from ..._checked import checked
 from ..._validators import optional_number
+from ..._value import record
 from ...api import ClusterObject, Pod, PodCondition
 from ...errors import ClusterError
 from ..port import RemoteCluster, Subscription, ViewChange, WatchHandler
@@ -62,8 +62,7 @@ class ClusterOptions(TypedDict, total=False):
     fence: Fence | None
 
 
-@checked
-@define(eq=False, kw_only=True, repr=False)
+@record(eq=False, kw_only=True, repr=False)
 class KubernetesCluster(RemoteCluster):
     """A real cluster behind its API server. Close it, or use it as a context.
 
@@ -124,7 +123,6 @@ class KubernetesCluster(RemoteCluster):
         self._thread.start()
 
     @classmethod
-    @checked
     def from_kubeconfig(
         cls,
         files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,

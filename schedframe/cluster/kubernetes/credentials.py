@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ..._value import record
 from ...api.times import parse_time
 from ...errors import InputError
 from .errors import CredentialsError
@@ -26,7 +27,7 @@ REFUSED_AGAIN_SECONDS: Final = 5.0
 EXEC_TIMEOUT_SECONDS: Final = 60.0
 
 
-@frozen
+@record(frozen=True)
 class ClientCertificate:
     """A certificate that says who the user is, and its private key, both as PEM."""
 
@@ -60,7 +61,7 @@ class _WithoutCertificate:
         return None
 
 
-@frozen
+@record(frozen=True)
 class NoToken(_WithoutCertificate):
     """No header: the client certificate says who the user is."""
 
@@ -73,7 +74,7 @@ class NoToken(_WithoutCertificate):
         return False
 
 
-@frozen
+@record(frozen=True)
 class StaticToken(_WithoutCertificate):
     """A header that stays."""
 
@@ -88,7 +89,7 @@ class StaticToken(_WithoutCertificate):
         return False
 
 
-@define(eq=False)
+@record(eq=False)
 class FileToken(_WithoutCertificate):
     """A bearer token in a file that is replaced from time to time."""
 
@@ -119,7 +120,7 @@ class FileToken(_WithoutCertificate):
         return True
 
 
-@frozen
+@record(frozen=True)
 class ExecPlugin:
     """A command that prints an ``ExecCredential``."""
 
@@ -154,7 +155,7 @@ def exec_plugin(spec: Mapping[str, Any], folder: Path, cluster: Mapping[str, Any
     )
 
 
-@define(eq=False)
+@record(eq=False)
 class ExecCredentials:
     """The token, the certificate, or both that a command prints; it runs again before they expire."""
 

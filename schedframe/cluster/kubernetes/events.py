@@ -16,8 +16,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ..._value import record
 from ...api._text import without_surrogates
 from ...api.times import format_micro_time
 from ...errors import ClusterError
@@ -50,7 +51,7 @@ LONGEST_NOTE: Final = 1024
 """Bytes of a note that the API takes, although its message says characters."""
 
 
-@frozen
+@record(frozen=True)
 class Occurrence:
     """What happened to an object, once."""
 
@@ -92,7 +93,7 @@ def reference_to(obj: Any) -> dict[str, Any]:
     }
 
 
-@define(eq=False)
+@record(eq=False)
 class _Stored:
     """The event on the server that stands for a series."""
 
@@ -122,7 +123,7 @@ class _Writing(NamedTuple):
         return {"count": self.total, "lastObservedTime": format_micro_time(self.last)}
 
 
-@define(eq=False)
+@record(eq=False)
 class EventRecorder:
     """Writes events in the background. All methods belong to the thread of the loop."""
 

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from math import inf
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from .errors import NotLeading
 
 _BOOT_CLOCK: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)
@@ -24,7 +25,7 @@ def boot_time() -> float:
     return time.monotonic() if _BOOT_CLOCK is None else time.clock_gettime(_BOOT_CLOCK)
 
 
-@define(eq=False)
+@record(eq=False)
 class Fence:
     """Closed until it is extended, and again from the deadline on."""
 

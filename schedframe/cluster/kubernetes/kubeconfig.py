@@ -15,9 +15,9 @@ from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
 import yaml
-from attrs import field, frozen
+from attrs import field
 
-from ..._checked import checked
+from ..._value import value
 from ...http.address import PORTS, Address
 from ...http.proxies import proxy_url
 from .credentials import ExecCredentials, FileToken, NoToken, StaticToken, TokenSource, exec_plugin
@@ -28,8 +28,7 @@ SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 DEFAULT_FILE: Final = "~/.kube/config"
 
 
-@checked
-@frozen
+@value
 class Access:
     """How to reach one API server as one user."""
 
@@ -50,7 +49,6 @@ class Access:
     """Where this was read, for messages."""
 
 
-@checked
 def load_access(
     files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
     *,
@@ -75,7 +73,6 @@ def load_access(
     return _access(merged, context, server, ", ".join(str(path) for path in paths))
 
 
-@checked
 def in_cluster_access(folder: Path = SERVICE_ACCOUNT) -> Access:
     """Return the access of the service account of this pod. Raises :class:`CredentialsError` elsewhere."""
     host = os.environ.get("KUBERNETES_SERVICE_HOST")

@@ -14,8 +14,9 @@ from contextlib import suppress
 from enum import IntEnum
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from .loop_time import loop_time
 
 DEFAULT_QPS: Final = 50.0
@@ -79,7 +80,7 @@ class _HeldTurn:
         self._lanes.give_back(self._turn)
 
 
-@define(eq=False)
+@record(eq=False)
 class Lanes:
     """Gives turns to send. ``qps`` of 0 or less is no limit. All methods belong to the thread of the loop."""
 

@@ -6,8 +6,9 @@ import logging
 from typing import Any, Final
 from urllib.parse import quote
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from .client import ApiClient
 from .decoding import BOOKMARK, DELETED, LISTED, Decoder
 from .errors import GONE, ApiError, NoAnswer
@@ -31,7 +32,7 @@ WATCH_SECONDS: Final = 540
 """Seconds after which the server ends a watch (timeoutSeconds), so that load spreads over its replicas."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Lister:
     """Reads the objects of one resource. All of it belongs to the thread of the loop."""
 

@@ -8,7 +8,9 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
-from attrs import define, field
+from attrs import field
+
+from ..._value import record
 
 T = TypeVar("T")
 
@@ -26,7 +28,7 @@ def _new_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-@define(eq=False)
+@record(eq=False)
 class LoopThread:
     """A daemon thread with a loop."""
 

@@ -17,8 +17,9 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...api.metadata import version_number
 from ...errors import ClusterError
 from .backoff import Backoff
@@ -55,7 +56,7 @@ LEAST_SECONDS_OF_WATCH: Final = 1.0
 """A watch that ends sooner counts as a failure, so that a broken proxy does not make the reflector spin."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Reflector:
     """Keeps ``objects`` of one resource. All of it belongs to the thread of the loop."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 import msgspec
-from attrs import evolve, frozen
+from attrs import evolve
 
+from ..._value import record
 from ...api import ClusterObject
 from ...api.kinds import KINDS
 from ...api.validation.published import LATER_VERSIONS
@@ -43,7 +44,7 @@ RUNNING_PODS: Final = "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
 """Field selector of pods that take room or wait: those that have not ended."""
 
 
-@frozen
+@record(frozen=True)
 class Resource:
     """One kind and where the API serves it."""
 

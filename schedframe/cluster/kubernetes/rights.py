@@ -6,8 +6,9 @@ import logging
 import re
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from .errors import FORBIDDEN, ApiError
 
 logger = logging.getLogger("schedframe.kubernetes")
@@ -26,7 +27,7 @@ def rule(group: str, resource: str, *verbs: str) -> str:
     )
 
 
-@define(eq=False)
+@record(eq=False)
 class MissingRights:
     """Warns of each missing right once."""
 

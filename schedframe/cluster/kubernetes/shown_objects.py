@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ..port import EventType, WatchEvent, WatchHandler
 from .closed_nodes import ClosedNodes
 from .unreadable import Unreadable, closed_node, stand_in
 
 
-@define(eq=False)
+@record(eq=False)
 class ShownObjects:
     """What watchers of one kind see. All of it belongs to the thread of the loop."""
 

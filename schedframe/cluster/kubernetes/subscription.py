@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ..port import WatchHandler
 
 
-@define(eq=False)
+@record(eq=False)
 class KindSubscription:
     """Delivers the events of some kinds to a handler until it is closed."""
 

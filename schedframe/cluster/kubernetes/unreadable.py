@@ -10,9 +10,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
-from attrs import evolve, frozen
+from attrs import evolve
 
 from ..._brief import shortened
+from ..._value import record
 from ...api import Pod
 from ...api.metadata import UNREADABLE
 from ...api.paths import Steps, steps_of
@@ -97,7 +98,7 @@ class Marked(msgspec.Struct):
         return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Unreadable:
     """An object that cannot be read as a whole."""
 

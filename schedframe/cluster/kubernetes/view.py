@@ -14,8 +14,9 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...errors import ClusterError
 from ..port import ViewChange
 from .errors import FORBIDDEN, METHOD_NOT_ALLOWED, NOT_FOUND, ApiError
@@ -39,7 +40,7 @@ HEARD_SECONDS: Final = 10.0
 next answer; pods and nodes are asked for every 5 s."""
 
 
-@define(eq=False)
+@record(eq=False)
 class View:
     """Which kinds are stale, and whether decisions and binds wait for them."""
 

@@ -11,8 +11,9 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition
 from ...api.manifest import to_manifest
 from ...errors import ClusterError
@@ -43,7 +44,7 @@ REMEMBERED_WRITES: Final = 1024
 _EVICTED: Final = PodCondition(DISRUPTION_TARGET, "True", "EvictionByEvictionAPI", "Eviction API: evicting")
 
 
-@define(eq=False)
+@record(eq=False)
 class Writer:
     """The requests that change the cluster. All methods belong to the thread of the loop."""
 

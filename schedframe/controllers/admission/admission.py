@@ -13,8 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
+from ..._value import record
 from ...api import (
     ClusterObject,
     LimitRange,
@@ -47,7 +48,7 @@ Check = Callable[[T], None]
 Steps = tuple[tuple[AdmissionPart, T], ...]
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Admitted:
     """An object as the API server would store it; the same one if nothing was missing.
 
@@ -59,7 +60,7 @@ class Admitted:
     notes: tuple[str, ...] = ()
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class _Outcome:
     """What became of one pod, for other pods with the same spec in the same namespace."""
 
@@ -69,7 +70,7 @@ class _Outcome:
     changes: tuple[Change, ...]
 
 
-@define(eq=False)
+@record(eq=False)
 class Admission:
     """Knows the classes, limits and quotas of a cluster. Not for several threads."""
 

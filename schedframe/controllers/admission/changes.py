@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from attrs import frozen
-
+from ..._value import record
 from .parts import AdmissionPart
 
 _NOUNS = {"Pod": "pod", "PersistentVolumeClaim": "claim", "PodGroup": "pod group", "Namespace": "namespace"}
 
 
-@frozen
+@record(frozen=True)
 class Change:
     """One deed of one part on one object; ``kind`` is that of the object.
 

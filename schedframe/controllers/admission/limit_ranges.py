@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
+from ..._value import record
 from ...api import Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod, Quantity, pod_requests
 from ...api.resources import pod_limits
 from ...api.valuecodecs import at_key
@@ -38,7 +39,7 @@ _POD_LEVEL: Final = ("cpu", "memory")
 Amounts = Mapping[str, Quantity]
 
 
-@frozen
+@record(frozen=True)
 class Used:
     """Requests and limits of a container, a pod or a claim; ``where`` is the path of its resources."""
 
@@ -47,7 +48,7 @@ class Used:
     limits: Amounts
 
 
-@define(eq=False)
+@record(eq=False)
 class LimitRanger:
     """Knows the limit ranges by namespace, in the order of their names."""
 
@@ -195,7 +196,7 @@ def _violations(item: LimitRangeItem, used: Used, limit_range: LimitRange) -> It
             yield from bounds.beyond_ratio(name, ratio)
 
 
-@frozen
+@record(frozen=True)
 class _Bounds:
     """The bounds of one item of a limit range, for the amounts of one container, pod or claim."""
 

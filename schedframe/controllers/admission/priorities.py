@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from ..._value import record
 from ...api import ObjectMeta, Pod, PodGroup, PriorityClass
 from .changes import Change
 from .parts import AdmissionPart
@@ -27,7 +28,7 @@ _NO_CLASS: Final = PriorityClass(ObjectMeta(""), value=0)
 """Stands for the class of pods without one, in a cluster without a default class."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Priorities:
     """Knows the priority classes of a cluster by name."""
 

@@ -10,8 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...api import (
     EXISTS,
     PersistentVolumeClaim,
@@ -27,7 +28,7 @@ from .usage import counts, matches, unnamed, usage_of
 Counted = Pod | PersistentVolumeClaim
 
 
-@define(eq=False)
+@record(eq=False)
 class Quota:
     """A quota and what is used of it."""
 
@@ -74,7 +75,7 @@ class Quota:
                 self.used[name] = self.used.get(name, Quantity()) + amount
 
 
-@define(eq=False)
+@record(eq=False)
 class Quotas:
     """Knows the quotas by namespace, and counts what is admitted."""
 

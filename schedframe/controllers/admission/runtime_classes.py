@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from ..._value import record
 from ...api import Pod, PodSpec, RuntimeClass, RuntimeClassOverhead
 from .amounts import rounded
 from .changes import Change, joined
@@ -20,7 +21,7 @@ from .tolerations import merged
 _PART: Final = AdmissionPart.RUNTIME_CLASS
 
 
-@define(eq=False)
+@record(eq=False)
 class RuntimeClasses:
     """Knows the runtime classes of a cluster by name."""
 

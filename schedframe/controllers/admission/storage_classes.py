@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from attrs import define, evolve
+from attrs import evolve
 
+from ..._value import record
 from ...api import STORAGE_CLASS_BETA, PersistentVolumeClaim, StorageClass
 from .changes import Change
 from .parts import AdmissionPart
@@ -21,7 +22,7 @@ IS_DEFAULT: Final = (
 """Annotations of which ``true`` makes a class the default."""
 
 
-@define(eq=False)
+@record(eq=False)
 class DefaultStorageClass:
     """Knows the default class; ``None`` if the cluster has none."""
 

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from ..._value import record
 from ...api import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -31,7 +32,7 @@ _OF_CLASS: Final = "class "
 """Prefix of a key that stands for the pending claims of a class."""
 
 
-@define(eq=False)
+@record(eq=False)
 class ClaimBinder:
     """Binds claims to volumes, and provisions volumes for claims that no volume fits.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from ..._value import record
 from ...api import PersistentVolume, PersistentVolumeClaim
 from ...cluster import WatchEvent
 from ..lookup import PROVISIONED_BY, Lookup, Put, Remove, Write
@@ -15,7 +16,7 @@ from ..switches import VOLUMES
 _DELETE: Final = "Delete"
 
 
-@define(eq=False)
+@record(eq=False)
 class BoundVolumes:
     """Keeps the phases of volumes, and deletes those that were made for a claim that is gone.
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from attrs import frozen
-
+from ..._value import record
 from ...api import (
     IN,
     CSINode,
@@ -24,7 +23,7 @@ from .drivers import TIED_BY, driver_of, is_known
 Labels = Mapping[str, str]
 
 
-@frozen
+@record(frozen=True)
 class Place:
     """Values of node labels that tie a volume; without any it can be used from every node."""
 

@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...api import (
     ClusterObject,
     Job,
@@ -30,7 +31,7 @@ Owner = tuple[str, str, str]
 """Kind, namespace and name."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Existing:
     """The nodes, and the dependents of each workload by kind, namespace and name of the workload.
 

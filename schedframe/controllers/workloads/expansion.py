@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
+from ..._value import record
 from ...api import (
     CONTROLLER_KINDS,
     CronJob,
@@ -73,7 +74,7 @@ def _without_template(obj: Any) -> Any:
     return evolve(obj, spec=evolve(obj.spec, template=None))
 
 
-@frozen
+@record(frozen=True)
 class MadePods:
     """The number of pods that were made of a workload."""
 
@@ -82,7 +83,7 @@ class MadePods:
     pods: int
 
 
-@define(eq=False)
+@record(eq=False)
 class Expander:
     """Makes the dependents of workloads, given everything else that the cluster has or will have."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from ..._value import record
 from ...api import (
     LabelSelector,
     NamespacedObject,
@@ -24,7 +25,7 @@ from .existing import Existing
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
-@frozen
+@record(frozen=True)
 class PodMaker:
     """Makes the pods of one workload: metadata and spec of the template, owned by the workload."""
 
@@ -61,7 +62,7 @@ class PodMaker:
         return Pod(metadata, self.template.spec if spec is None else spec)
 
 
-@frozen
+@record(frozen=True)
 class PodMeta:
     """The name of a pod, and the prefix that it was generated from (empty: none)."""
 

@@ -9,9 +9,9 @@ from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
-from attrs import define, field, frozen
+from attrs import field
 
-from ..._brief import brief_repr
+from ..._value import record
 from ...api import Pod, PodCondition
 from ...framework import Status
 from ..messages import WorkKind
@@ -46,7 +46,7 @@ class WriteContext(Protocol):
         ...
 
 
-@frozen
+@record(frozen=True)
 class _Write:
     """One change to make."""
 
@@ -58,7 +58,7 @@ class _Write:
     harmless: type[Exception] | None
 
 
-@define(eq=False)
+@record(eq=False)
 class _Writes:
     """The writes about one pod, and the one that is under way."""
 
@@ -69,8 +69,7 @@ class _Writes:
     failed: bool = False
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class PodWriteQueue:
     """Changes of pods in the cluster; those of one pod are made one after another, in order.
 

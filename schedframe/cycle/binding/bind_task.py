@@ -9,9 +9,8 @@ from functools import partial
 from math import isfinite
 from typing import Any, Final, TypeVar
 
-from attrs import define
-
 from ..._plugin_faults import cancellations, plugin_faults
+from ..._value import record
 from ...cluster import ClusterPort, OutcomeUnknown, RemoteCluster
 from ...errors import PluginError
 from ...framework import Code, Extender, Status
@@ -34,7 +33,7 @@ Steps = Generator[Any, Any, Status | None]
 """Yields awaitables, is sent what they give, returns a status; ``None`` is success."""
 
 
-@define(eq=False)
+@record(eq=False)
 class BindingTask:
     """pre_bind and bind of one attempt; touches nothing but the attempt."""
 

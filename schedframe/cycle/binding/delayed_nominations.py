@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
+from ..._value import record
 from .attempt import Attempt, Phase
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class DelayedNomination:
     """The node of one attempt, not written yet."""
 
@@ -28,7 +29,7 @@ class DelayedNomination:
     """Whether it was put off once because bind had begun."""
 
 
-@define(eq=False)
+@record(eq=False)
 class DelayedNominations:
     """Nominations in the order in which they are due. Each operation is amortized O(1)."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import frozen
-
+from ..._value import record
 from ...framework import Code, CycleState, Diagnosis, Framework, NominatingInfo, Status
 from ...queue import NominatingMode, PodClass, QueuedPodInfo
 from ..core import Core
@@ -18,7 +17,7 @@ from .pod_status import REASON_ERROR, REASON_UNSCHEDULABLE, report_unschedulable
 CLEAR_NOMINATION = NominatingInfo("")
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Rejection:
     """What is kept of a diagnosis that would be large: the plugins and the text."""
 

@@ -11,9 +11,10 @@ from itertools import islice
 from math import inf
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 from sortedcontainers import SortedList
 
+from ..._value import record
 from ...errors import InvariantError
 from ...queue import Action, ClusterEvent, EventOf, matches
 from ...state import policy
@@ -25,7 +26,7 @@ LONGEST_VERIFICATION_SECONDS = 30.0
 Wanted = ClusterEvent | EventOf
 
 
-@define(eq=False)
+@record(eq=False)
 class PausedBinding:
     """One paused attempt."""
 
@@ -39,7 +40,7 @@ class PausedBinding:
     """Whether it waits until the view of the cluster is current, without a deadline."""
 
 
-@define(eq=False)
+@record(eq=False)
 class PausedBindings:
     """All paused attempts with their deadlines; O(log n) each.
 

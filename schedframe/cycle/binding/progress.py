@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-
+from ..._value import record
 from ..core import Core
 from .attempt import Attempt
 
 
-@frozen
+@record(frozen=True)
 class Progress:
     """What an attempt waits for."""
 

@@ -6,17 +6,17 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, ClassVar
 
-from attrs import define
 from typing_extensions import override
 
 from ..._plugin_faults import plugin_faults
+from ..._value import record
 from ...framework import Status
 from ..metering.bound_pods import packed
 from ..metering.meter import Meter
 from .bind_task import BindingTask, Steps, drive
 
 
-@define(eq=False)
+@record(eq=False)
 class TimedBindingTask(BindingTask):
     """A :class:`BindingTask` that times each call of pre_bind and bind; the core counts the attempt."""
 
@@ -47,7 +47,7 @@ class TimedBindingTask(BindingTask):
         self.meter.binding_call_ended(self.attempt.framework, hook, plugin, ended - start, status)
 
 
-@define(eq=False)
+@record(eq=False)
 class CountingBindingTask(TimedBindingTask):
     """A :class:`TimedBindingTask` that also counts the attempt, so that the core has nothing left to count.
 

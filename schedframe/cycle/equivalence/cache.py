@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...api import Pod
 from ...framework import Framework
 from ...state import ObjectStore
@@ -25,7 +26,7 @@ from .spec_memo import SpecMemo
 _MEMO = object()  # key of the SpecMemo in the memo of a pod's spec
 
 
-@define(eq=False, repr=False)
+@record(eq=False, repr=False)
 class EquivalenceCache:
     """Finds the class of a pod.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from ..._value import record
 from ...framework import Depends, Framework, Plan, depends_on
 from ...framework.plan import FilterEntry
 
 
-@frozen
+@record(frozen=True)
 class CacheablePlan:
     """The plan of a profile in two parts: cached plugins, and uncached (live) ones."""
 

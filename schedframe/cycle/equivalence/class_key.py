@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from attrs import frozen
-
 from ..._plugin_faults import plugin_faults
+from ..._value import record
 from ...api import Pod
 from .cacheability import CacheablePlan
 
 
-@frozen(cache_hash=True)
+@record(frozen=True, cache_hash=True)
 class ClassKey:
     """Profile and signatures of all cached plugins. The hash covers all that they read, so it is kept."""
 

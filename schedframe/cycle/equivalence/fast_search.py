@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
-from ..._brief import brief_repr
 from ..._plugin_faults import plugin_faults
+from ..._value import record
 from ...api import Pod
 from ...errors import CacheFault
 from ...framework import Code, CycleState, Framework, PreFilterOutcome, Status, Verdicts
@@ -26,8 +26,7 @@ from .live_search import LiveSearch, columns_of, pre_score_live, start_after_pre
 from .spec_memo import NOTHING_SAID, SpecMemo
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class FastSearch:
     """The search for pods that have an equivalence class.
 

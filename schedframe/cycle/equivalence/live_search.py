@@ -7,9 +7,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from attrs import define
 
 from ..._plugin_faults import plugin_faults
+from ..._value import record
 from ...framework import MAX_SCORE, MIN_SCORE, Framework, PreFilterOutcome, Status, Verdicts
 from ...framework.plan import FilterEntry, ScoreEntry
 from ...framework.scoring import run_pre_score, run_scores
@@ -26,7 +26,7 @@ from .live_answers import Mask, failed, merge_answer, passing, run_columnar_filt
 from .spec_memo import SpecMemo
 
 
-@define(eq=False)
+@record(eq=False)
 class LiveSearch:
     """Choices among the rows of a class that has columns, which are up to date.
 

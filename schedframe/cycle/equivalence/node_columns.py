@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import field
 
+from ..._value import record
 from ...api import Pod
 from ...errors import InvariantError
 from ...framework import Normalization
@@ -28,7 +29,7 @@ from .status_codes import NO_NODE, Codes, EvaluationFailed, StatusCodes
 Column = npt.NDArray[np.int64]
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class RawScores:
     """Raw scores of one normalised plugin by row."""
 
@@ -50,7 +51,7 @@ class RawScores:
         return self.how.scaled(raw, highest) * self.entry.weight
 
 
-@define(eq=False)
+@record(eq=False)
 class NodeColumns:
     """Codes and scores of all rows for pods with equal signatures for the plugins of ``node_plan``.
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from attrs import frozen
-
-from ..._brief import brief_repr
+from ..._value import record
 
 
 class IndexKind(Enum):
@@ -21,8 +19,7 @@ class IndexKind(Enum):
     ROWS = "the columns of the class"
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Policy:
     """Limits of one scheduler. Tests lower them to reach every path in small clusters."""
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from .policy import BYTES_AN_ANSWER
 
 T = TypeVar("T")
 
 
-@define(eq=False)
+@record(eq=False)
 class RowMemo(Generic[T]):
     """Row state (:meth:`.NodeTable.row_state`) → answer.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...state import RowsByState
 from .evaluate.batch import BatchEvaluator
 from .index.score_matrix import ScoreMatrix
@@ -11,7 +12,7 @@ from .node_columns import NodeColumns
 from .policy import IndexKind, Policy, choose_index
 
 
-@define(eq=False, repr=False)
+@record(eq=False, repr=False)
 class SharedIndexes:
     """For all classes with these node columns; rows are grouped by state when a class first needs it."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
 from ..._plugin_faults import plugin_faults
+from ..._value import record
 from ...api import ObjectMeta, Pod
 from ...framework import CycleState, Framework, PreFilterOutcome
 from ..search.decision import Decision
@@ -19,7 +20,7 @@ NOTHING_SAID: Final = PreFilterOutcome()
 """Of a cycle in which no plugin restricts the nodes."""
 
 
-@define(eq=False)
+@record(eq=False)
 class SpecMemo:
     """Kept on a spec; valid for pods with equal namespace, labels, annotations and owner references.
 

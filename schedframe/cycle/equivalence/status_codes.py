@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...framework import Status
 
 Codes = npt.NDArray[np.int32]
@@ -23,7 +24,7 @@ class EvaluationFailed(Exception):
     """
 
 
-@define(eq=False)
+@record(eq=False)
 class StatusCodes:
     """Code 0 passes, *k* stands for ``statuses[k - 1]``, -1 has no node. Codes are never reused."""
 

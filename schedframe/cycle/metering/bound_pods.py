@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define
 
+from ..._value import record
 from ..latency import BATCH
 from .plugin_calls import RunHistogram
 from .profile_meter import ProfileMeter
@@ -33,7 +33,7 @@ _TOGETHER: Final = 4 * BATCH * _MOMENTS.size
 """Bytes of records in one batch, 80 KiB: from 128 KiB on glibc maps fresh pages each time."""
 
 
-@define(eq=False)
+@record(eq=False)
 class BoundPods:
     """The pods of one framework that their first attempt bound."""
 

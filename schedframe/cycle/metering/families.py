@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Protocol
 
-from attrs import frozen
-
-from ..._brief import brief_repr
-from ..._checked import checked
+from ..._value import value
 from ..latency import Distribution
 
 
@@ -24,9 +21,7 @@ class MetricKind(StrEnum):
     """Values in buckets."""
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class Metric:
     """The definition of one metric."""
 
@@ -41,9 +36,7 @@ class Metric:
 MetricValue = float | Distribution
 
 
-@checked
-@brief_repr
-@frozen
+@value
 class MetricFamily:
     """One metric and its samples."""
 
@@ -81,6 +74,6 @@ def merged(sources: Iterable[Iterable[MetricFamily]]) -> list[MetricFamily]:
         for family in families:
             metrics.setdefault(family.metric.name, family.metric)
             into = samples.setdefault(family.metric.name, {})
-            for labels, value in family.samples.items():
-                into[labels] = into[labels] + value if labels in into else value
+            for labels, sample in family.samples.items():
+                into[labels] = into[labels] + sample if labels in into else sample
     return [MetricFamily(metric, samples[name]) for name, metric in metrics.items()]

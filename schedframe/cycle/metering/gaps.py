@@ -6,7 +6,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
-from attrs import define, field
+from attrs import field
+
+from ..._value import record
 
 SAMPLED: Final = 10
 """Cycles for each one that is measured, on the average, as in kube-scheduler; runs of Bind and PreBind for
@@ -42,7 +44,7 @@ def nothing(measured: bool) -> None:
     """Default for callbacks that are set later."""
 
 
-@define(eq=False)
+@record(eq=False)
 class MeasuredCycles:
     """Sampling of scheduling cycles: one in ten is measured, many in a row. Core's thread only.
 

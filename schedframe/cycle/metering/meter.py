@@ -10,8 +10,9 @@ from collections.abc import Callable, Set
 from time import perf_counter
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...cluster import WatchEvent
 from ...framework import Framework, PostFilterResult, Status
 from ...framework.preemption import Preemption
@@ -35,7 +36,7 @@ takes 20 µs, as long as a pod of ``basic`` does.
 _ACTIONS: Final = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
 
 
-@define(eq=False)
+@record(eq=False)
 class Meter:
     """Counts of one scheduler."""
 

@@ -14,10 +14,11 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 from typing_extensions import override
 
 from ..._plugin_faults import plugin_faults
+from ..._value import record
 from ...framework import Status
 from ...framework.hook_calls import Call
 from ...framework.plan import Plan, PointRuns
@@ -59,7 +60,7 @@ _SIGN: Final = "pod_signature"
 _COUNTED_HOOKS: Final = frozenset(h for h, point in POINT_OF_HOOK.items() if point in _COUNTED_POINTS)
 
 
-@define(eq=False)
+@record(eq=False)
 class RunHistogram(Histogram):
     """Durations of runs of an extension point; a tenth of them is in ``sample``, too."""
 
@@ -73,7 +74,7 @@ class RunHistogram(Histogram):
             self.sample.add_all(tenth)
 
 
-@define(eq=False)
+@record(eq=False)
 class CallSeries:
     """Calls of one plugin at one extension point."""
 
@@ -99,7 +100,7 @@ class CallSeries:
         return found
 
 
-@define(eq=False)
+@record(eq=False)
 class CallCounts:
     """The calls of one profile by plugin and extension point."""
 
@@ -125,7 +126,7 @@ class CallCounts:
                     yield (point, status), durations
 
 
-@define(eq=False)
+@record(eq=False)
 class SampledCalls:
     """Measures and counts the calls of one profile that run in the core.
 
@@ -250,7 +251,7 @@ def _loop(call: Call, series: CallSeries, cycles: MeasuredCycles) -> Callable[[i
     return chosen
 
 
-@define(eq=False)
+@record(eq=False)
 class EveryCall:
     """Durations of all calls of one profile; an :class:`~schedframe.framework.Observer`."""
 

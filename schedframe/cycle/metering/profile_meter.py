@@ -9,8 +9,9 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...framework import Code, Status
 from ..latency import Histogram, Histograms
 from . import catalogue
@@ -32,7 +33,7 @@ def _attempt_histogram() -> Histogram:
     return Histogram(catalogue.ATTEMPT_SECONDS.bounds)
 
 
-@define(eq=False)
+@record(eq=False)
 class ProfileMeter:
     """Counts of one profile."""
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from threading import Lock
 from typing import Final
 
-from attrs import define, field
+from attrs import field
+
+from ..._value import record
 
 ACCEPTED: Final = "accepted"
 REFUSED: Final = "refused"
 
 
-@define(eq=False)
+@record(eq=False)
 class ReloadCounts:
     """Reloads of one scheduler, which any thread counts."""
 

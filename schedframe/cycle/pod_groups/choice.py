@@ -7,8 +7,9 @@ from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...api import Pod
 from ...framework import CycleState, Framework, GroupPlacement, PodGroupInfo, Status
 from ...framework.placing import PlacedGroup, PlacementScores, generate_placements, score_placements
@@ -22,7 +23,7 @@ from .trial import Trial
 NO_PLACEMENTS = "no feasible placements found"
 
 
-@define(eq=False)
+@record(eq=False)
 class PlacementChoice:
     """The placement algorithm of one profile, behind the feature gate TopologyAwareWorkloadScheduling."""
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...api import Pod, PodGroup, PodGroupSpec
 from ...framework import CycleState, Framework, PodGroupInfo, Status
 from ...queue import GroupQueue, QueuedPodInfo
@@ -29,7 +30,7 @@ DELETED = "skip schedule deleting pod: "
 Observe = Callable[[GroupAttempt], None]
 
 
-@define(eq=False)
+@record(eq=False)
 class Known:
     """The outcome of an attempt that failed, good as long as nothing that it read changes."""
 
@@ -50,7 +51,7 @@ class Known:
         )
 
 
-@define(eq=False)
+@record(eq=False)
 class GroupCycle:
     """The cycles of groups, of all profiles."""
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 from typing import ClassVar
 
-from attrs import define
-
+from ..._value import record
 from ...api import Pod, PodGroup, group_of
 from ...queue import UNSCHEDULABLE_POD_ADD, GroupQueue
 from ..binding.bind import emit
@@ -17,7 +16,7 @@ logger = logging.getLogger("schedframe")
 POD_GROUP = PodGroup.KIND
 
 
-@define(eq=False)
+@record(eq=False)
 class GroupEventHandlers(EventHandlers):
     """Handlers that also keep the members of groups."""
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum, auto
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from ..._value import record
 from ...api import Affinity, Pod
 from ...state import NodeTable
 
@@ -25,7 +26,7 @@ class Listed(Enum):
     """On both lists: a pod with required anti-affinity has terms."""
 
 
-@define(eq=False)
+@record(eq=False)
 class ListedTerms:
     """Members on trial, each counted in the table with those of its terms that count.
 

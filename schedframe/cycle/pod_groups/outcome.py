@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
 
-from attrs import define, field, frozen
+from attrs import field
 
-from ..._brief import brief_repr
+from ..._value import record
 from ...api import Pod
 from ...framework import CycleState, Diagnosis, GroupPlacement, NominatingInfo, Status
 from ...framework.placing import PlacementScores
@@ -55,8 +55,7 @@ _LABELS = {
 }
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class MemberOutcome:
     """One member on trial."""
 
@@ -87,8 +86,7 @@ class MemberOutcome:
         return self.diagnosis
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class GroupOutcome:
     """One attempt to place a group in one placement, or its end before any member was tried."""
 
@@ -123,8 +121,7 @@ class GroupOutcome:
         return tuple([each.pod.with_node_name(each.node_name) for each in self.members if each.node_name])
 
 
-@brief_repr
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class GroupAttempt:
     """One attempt for a group, for observers."""
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...framework import (
     DEFERRED_EVICTIONS,
     GROUP_TRIAL,
@@ -40,7 +41,7 @@ GROUP_FAILED = "failed to schedule other pod from a pod group: "
 WAIT_SUFFIX = "one or more plugins asked to wait and no plugin rejected pod"
 
 
-@define(eq=False)
+@record(eq=False)
 class Trial:
     """One run of the algorithm, in one placement."""
 

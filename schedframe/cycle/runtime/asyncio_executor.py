@@ -6,17 +6,16 @@ import asyncio
 import inspect
 from collections import deque
 
-from attrs import define, field
+from attrs import field
 
-from ..._brief import brief_repr
 from ..._checked import checked
+from ..._value import record
 from ...framework import Status
 from .executors import Done, Work
 
 
 @checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class AsyncioExecutor:
     """Runs work on an event loop: coroutine functions as tasks, other functions in its thread pool."""
 

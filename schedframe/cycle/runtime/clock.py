@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-from attrs import define, field
+from attrs import field
 
-from ..._brief import brief_repr
 from ..._checked import checked
 from ..._validators import number, optional_number
+from ..._value import record
 
 
 class Clock(Protocol):
@@ -21,8 +21,7 @@ class Clock(Protocol):
 
 
 @checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class SystemClock:
     """The machine's time, immune to being set back while the scheduler runs."""
 
@@ -34,8 +33,7 @@ class SystemClock:
 
 
 @checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class VirtualClock:
     """A clock that moves only by :meth:`advance` and :meth:`advance_to`."""
 

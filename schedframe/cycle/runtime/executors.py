@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
-from attrs import define, field
+from attrs import field
 
-from ..._brief import brief_repr
 from ..._checked import checked
+from ..._value import record
 from ...framework import Status
 
 Work = Callable[[], Any]
@@ -76,8 +76,7 @@ def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
         return pool.submit(asyncio.run, coroutine).result()
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class InlineExecutor:
     """Runs everything at once in the core: for clusters in memory, simulations and tests."""
 
@@ -92,8 +91,7 @@ class InlineExecutor:
 
 
 @checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class ThreadExecutor:
     """Runs work in a pool of threads: for clusters behind a network. Coroutines get a loop of their own."""
 

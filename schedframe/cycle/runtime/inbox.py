@@ -6,12 +6,14 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from attrs import define, field, frozen
+from attrs import field
+
+from ..._value import record
 
 Message = TypeVar("Message")
 
 
-@frozen
+@record(frozen=True)
 class Interruption:
     """An exception that is raised where the inbox is drained, put by the core for the end of its step."""
 
@@ -22,7 +24,7 @@ def _raise(interruption: Interruption) -> None:
     raise interruption.error
 
 
-@define(eq=False)
+@record(eq=False)
 class Inbox(Generic[Message]):
     """Messages in order of arrival. ``put`` may be called from any thread, everything else is the core's."""
 

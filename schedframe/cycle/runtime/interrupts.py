@@ -26,7 +26,9 @@ from functools import partial, wraps
 from types import FrameType
 from typing import Final, Self, TypeVar
 
-from attrs import define, field
+from attrs import field
+
+from ..._value import record
 
 # The functions of the module signal convert numbers to enums and back, which takes ten times as long.
 
@@ -46,7 +48,7 @@ _NUMBERS: Final = tuple(
 )
 
 
-@define(eq=False)
+@record(eq=False)
 class Receiver:
     """Handler of one signal during a hold. Outside of one, it is the handler that it replaced."""
 
@@ -68,7 +70,7 @@ class Receiver:
             self.before(number, frame)
 
 
-@define(eq=False)
+@record(eq=False)
 class Held:
     """State of the process: what the main thread holds back."""
 

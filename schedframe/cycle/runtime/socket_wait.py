@@ -9,8 +9,9 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any, ParamSpec, Protocol, TypeVar
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from .clock import Clock
 from .inbox import Inbox, Interruption
 
@@ -30,7 +31,7 @@ class TimedWork(Protocol):
         ...
 
 
-@define(eq=False)
+@record(eq=False)
 class SocketWait:
     """Function that waits for a socket and does the other work of the core until it is ready.
 

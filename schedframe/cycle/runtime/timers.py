@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from attrs import define, field
+from attrs import field
 from sortedcontainers import SortedList
+
+from ..._value import record
 
 Action = Callable[[], object]
 
 
-@define(eq=False)
+@record(eq=False)
 class Timers:
     """Calls by time, those of one time in the order in which they were asked for; operations are O(log n)."""
 

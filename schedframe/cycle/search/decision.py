@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
-from attrs import frozen
-
 from ..._brief import brief_of
+from ..._value import record
 from ...api import Pod
 from ...framework import CycleState, Diagnosis, Extender, PreFilterOutcome, ScoreTable, Status, Verdicts
 from ...state import Rows
@@ -25,7 +24,7 @@ class FeasibleRows(Protocol):
         ...
 
 
-@frozen
+@record(frozen=True)
 class PreparedScores:
     """The scores of the plugins, for the case that just these rows remain."""
 

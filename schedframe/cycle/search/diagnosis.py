@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from attrs import frozen
 
+from ..._value import record
 from ...framework import Code, Diagnosis, PreFilterOutcome, Status, Verdicts
 from ...state import NodeTable, Rows
 from .decision import Decision
@@ -23,7 +23,7 @@ def refuse(decision: Decision, table: NodeTable, outcome: PreFilterOutcome) -> N
     decision.verdicts, decision.diagnosis = empty, diagnosis
 
 
-@frozen
+@record(frozen=True)
 class Refused:
     """The nominated node, tried before all others and refused."""
 

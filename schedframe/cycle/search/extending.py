@@ -11,8 +11,9 @@ from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import field
 
+from ..._value import record
 from ...api import Pod
 from ...framework import (
     SCORE_SCALE,
@@ -40,7 +41,7 @@ from .tie_breaking import Ties
 _IN_SEARCH = frozenset({ExtenderVerb.FILTER, ExtenderVerb.PRIORITIZE})
 
 
-@frozen
+@record(frozen=True)
 class _Failures:
     """The failures of one answer, as statuses."""
 
@@ -63,7 +64,7 @@ class _Failures:
         return self.failed == answer.failed and self.failed_and_unresolvable == answer.failed_and_unresolvable
 
 
-@define(eq=False)
+@record(eq=False)
 class Extending:
     """Asks the extenders of a scheduler. One for all profiles; core only."""
 

@@ -13,9 +13,10 @@ from random import Random
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
 from ..._plugin_faults import plugin_faults
+from ..._value import record
 from ...api import Pod
 from ...framework import Code, CycleState, Status, Verdicts
 from ...framework.faults import from_exception, read_status
@@ -27,7 +28,7 @@ from .tie_breaking import INFEASIBLE, Scores, many, one_where
 Positions = npt.NDArray[np.intp]
 
 
-@define(eq=False)
+@record(eq=False)
 class LazyFilter:
     """The rows that pass *filters*, each called at most once for a row.
 
@@ -205,7 +206,7 @@ def _sorted(rows: Positions, values: Scores) -> Positions:
     return ordered
 
 
-@define(eq=False)
+@record(eq=False)
 class _TiedRows:
     """By row: whether it passes and has the total *best*."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...framework import ExtenderVerb, Framework
 from ...state import Cache, Rows
 
@@ -17,7 +18,7 @@ Positions = npt.NDArray[np.intp]
 _SEARCHING = frozenset({ExtenderVerb.FILTER, ExtenderVerb.PRIORITIZE})
 
 
-@define(eq=False)
+@record(eq=False)
 class SearchOrder:
     """The order in which nodes are searched, for a cache that keeps it (``ordered=True``)."""
 
@@ -45,7 +46,7 @@ class SearchOrder:
         return ordered.select(ordered.take(chosen))
 
 
-@define(eq=False)
+@record(eq=False)
 class Sampling:
     """The place where the next search starts and how far it goes, shared by all profiles."""
 

@@ -6,9 +6,8 @@ from random import Random
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define
 
-from ..._brief import brief_repr
+from ..._value import record
 from ...api import Pod
 from ...framework import (
     EXTENDER,
@@ -36,8 +35,7 @@ NO_NODES = Status.unresolvable("no nodes available to schedule pods")
 Positions = npt.NDArray[np.intp]
 
 
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class Search:
     """Finds a node for a pod. All nodes are looked at unless a :class:`Sampling` leaves some out.
 

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...state import Rows, policy
 
 Scores = npt.NDArray[np.int64]
@@ -37,7 +38,7 @@ def one_where(tied: Any, size: int, rng: Random) -> int:
     return row
 
 
-@define(eq=False)
+@record(eq=False)
 class Ties:
     """Rows of which one is to be drawn: everything but the draw is done before."""
 

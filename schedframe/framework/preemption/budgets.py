@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 
-from attrs import define
-
+from ..._value import record
 from ...api import CompiledSelector, Pod, PodDisruptionBudget, compile_label_selector
 from ...errors import InputError
 
 logger = logging.getLogger("schedframe")
 
 
-@define(eq=False)
+@record(eq=False)
 class Budget:
     """One budget: the pods it covers and how many more of them may be disrupted."""
 

@@ -7,17 +7,16 @@ from math import inf
 from operator import attrgetter
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
-from ..._brief import brief_repr
+from ..._value import record
 from ...api import Pod
 
 _PRIORITY_OFFSET = 2**31
 """Makes every priority positive, so that more victims never sum up to less."""
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Candidate:
     """A node and the pods that would have to be removed, most important first."""
 
@@ -33,8 +32,7 @@ class Candidate:
         return tuple(criterion.measure(self) for criterion in CRITERIA) if self.victims else ()
 
 
-@brief_repr
-@frozen
+@record(frozen=True)
 class Preemption:
     """The outcome of a preemption, as the details of its PostFilterResult."""
 
@@ -65,7 +63,7 @@ def earliest_start(candidate: Candidate) -> float:
     return min(start_time(pod) for pod in candidate.victims if pod.priority == highest)
 
 
-@frozen
+@record(frozen=True)
 class Criterion:
     """A measure to minimise, with the words for it in explanations."""
 
@@ -106,7 +104,7 @@ standing: Final = attrgetter("measures")
 """Sort key of candidates."""
 
 
-@frozen
+@record(frozen=True)
 class Ranking:
     """How the candidates compare."""
 

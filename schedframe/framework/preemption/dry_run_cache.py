@@ -9,9 +9,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 from sortedcontainers import SortedDict
 
+from ..._value import record
 from ...api import Pod
 from ..cycle_state import CycleState
 from ..handle import Handle
@@ -33,7 +34,7 @@ RowNumbers = npt.NDArray[np.intp]
 Codes = npt.NDArray[np.int16]
 
 
-@define(eq=False)
+@record(eq=False)
 class DryRunResults:
     """Results of dry runs by row, as codes."""
 
@@ -210,7 +211,7 @@ def _visit(
     return None
 
 
-@define(eq=False)
+@record(eq=False)
 class DryRunCache:
     """Index of dry runs by kind of preemptor.
 

@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
-from ..._brief import brief_repr
 from ..._checked import checked, unchecked
+from ..._value import record
 from ...api import Pod, PodDisruptionBudget
 from ...state import NodeInfo
 from ..cycle_state import CycleState
@@ -46,7 +46,7 @@ _LOWEST = object()
 """Key of the column with the lowest priority of the pods on each node."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Tally:
     """Counts of the nodes on which preemption does not work, by reason."""
 
@@ -76,8 +76,7 @@ class Tally:
 
 
 @checked
-@brief_repr
-@define(eq=False)
+@record(eq=False)
 class PreemptionEvaluator:
     """Finds candidates, chooses one and evicts its victims. One per plugin and profile; core only."""
 

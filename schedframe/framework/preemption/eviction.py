@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import define, field, frozen
+from attrs import field
 
 from ..._checked import unchecked
+from ..._value import record
 from ...api import DISRUPTION_TARGET, Pod, PodCondition
 from ...cluster import ClusterPort, NotFound
 from ...cluster.port import RemoteCluster
@@ -34,7 +35,7 @@ _NO_VICTIM: Final = Pod()
 """Stands for the victims of a pod that preempts none."""
 
 
-@frozen
+@record(frozen=True)
 class EvictionOrders:
     """The requests that were made to free a node."""
 
@@ -46,7 +47,7 @@ class EvictionOrders:
     """Pods that lose their nomination to the node."""
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class _Preemptors:
     """The pods for which victims are evicted together, once."""
 
@@ -56,7 +57,7 @@ class _Preemptors:
         return ", ".join(pod.key for pod in self.pods)
 
 
-@define(eq=False)
+@record(eq=False)
 class Eviction:
     """Evicts victims for preemptors, and keeps which preemptors have victims left to evict.
 

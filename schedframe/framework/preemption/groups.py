@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import inf
 
-from attrs import define
-
+from ..._value import record
 from ...api import DISRUPT_GROUP, Pod, PodDisruptionBudget, PodGroup, group_of
 from ..handle import Handle
 from ..placements import CanRun, GroupPreemption, PodGroupInfo
@@ -27,7 +26,7 @@ EVERYWHERE = "cluster"
 """Stands for the name of the node in the note on victims."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Unit:
     """Pods that are preempted together."""
 

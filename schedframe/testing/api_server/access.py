@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ..._value import record
 from .refusals import Refusal
 from .requests import Request
 
 
-@frozen
+@record(frozen=True)
 class Rule:
     """What a user may not do; ``*`` stands for anything."""
 
@@ -19,7 +20,7 @@ class Rule:
     user: str
 
 
-@define(eq=False)
+@record(eq=False)
 class AccessRules:
     """The users of a server by token, and what is forbidden."""
 

@@ -9,9 +9,10 @@ from fnmatch import fnmatchcase
 from random import Random
 from typing import Final, Self
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
 from ..._validators import number
+from ..._value import record
 from .requests import Request
 
 
@@ -37,7 +38,7 @@ OF_STREAMS: Final = frozenset(
 """Faults of watches that are open; a watch that meets another fault is not opened."""
 
 
-@frozen
+@record(frozen=True)
 class Fault:
     """One thing that goes wrong. Make it by one of the class methods."""
 
@@ -136,7 +137,7 @@ STREAM_MIX: Final[tuple[Fault, ...]] = (
 """Faults of open watches, equally likely."""
 
 
-@define(eq=False)
+@record(eq=False)
 class RandomFaults:
     """A plan that a seed decides: equal seeds and equal requests have equal faults."""
 
@@ -162,7 +163,7 @@ class RandomFaults:
         return rng.choice(self.mix) if self.mix else None
 
 
-@define(eq=False)
+@record(eq=False)
 class _Scripted:
     fault: Fault
     verb: str
@@ -179,7 +180,7 @@ class _Scripted:
         )
 
 
-@define(eq=False)
+@record(eq=False)
 class Faults:
     """The faults of a server: those of a script first, then the random plan. Any thread may call it."""
 

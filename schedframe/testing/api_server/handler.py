@@ -8,8 +8,9 @@ from typing import Any, Final
 
 import msgspec
 from aiohttp import web
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from .access import AccessRules
 from .binary import BINARY, in_binary
 from .faults import OF_STREAMS, Fault, FaultKind, Faults
@@ -32,7 +33,7 @@ _SUCCESS: Final[Obj] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "s
 _encode: Final = msgspec.json.Encoder().encode
 
 
-@define(eq=False)
+@record(eq=False)
 class Handler:
     """Answers the requests of all connections. It belongs to the thread of the loop."""
 

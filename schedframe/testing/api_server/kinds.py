@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import frozen
+from ..._value import record
 
 
-@frozen
+@record(frozen=True)
 class ServedKind:
     """One kind, and its place in the API."""
 

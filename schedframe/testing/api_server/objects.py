@@ -7,8 +7,9 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from .creation import admitted, first_status, new_metadata, new_uid, seconds_text
 from .kinds import ServedKind
 from .patches import check_form, patched
@@ -27,7 +28,7 @@ _CHANGEABLE_IN_PODS: Final = frozenset(
 """Fields of a pod's spec that a client may change."""
 
 
-@define(eq=False)
+@record(eq=False)
 class Objects:
     """The objects of a server, and what requests do to them. Any thread may call it."""
 

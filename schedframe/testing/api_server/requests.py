@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from .kinds import ServedKind
 from .refusals import Refusal
 
@@ -16,7 +17,7 @@ _OWN_SUBRESOURCES_OF_NAMESPACES: Final = ("status", "finalize")
 _TRUE: Final = ("true", "1")
 
 
-@define(eq=False)
+@record(eq=False)
 class Request:
     """One request, as recorded in ``ApiServer.requests``."""
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
 from aiohttp import web
-from attrs import define, field
+from attrs import field
 
+from ..._value import record
 from ...api import KINDS, ClusterObject
 from ...api.manifest import to_manifest
 from ...cluster.kubernetes.loop_thread import LoopThread
@@ -38,7 +39,7 @@ ASK_AGAIN_SECONDS: Final = 1.0
 """Seconds after which :meth:`ApiServer.wait_for` asks again although nothing happened here."""
 
 
-@define(eq=False, kw_only=True, repr=False)
+@record(eq=False, kw_only=True, repr=False)
 class ApiServer:
     """An API server for tests. Use it as a context: ``with`` runs it in a thread of its own.
 

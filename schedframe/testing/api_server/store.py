@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final
 
-from attrs import define, field, frozen
+from attrs import field
 
+from ..._value import record
 from .kinds import ServedKind
 from .refusals import Refusal
 
@@ -21,7 +22,7 @@ Obj = dict[str, Any]
 FIRST_VERSION: Final = 1
 
 
-@frozen
+@record(frozen=True)
 class Change:
     """One write: ``old`` is ``None`` for a creation, ``new`` for a deletion."""
 
@@ -32,7 +33,7 @@ class Change:
     new: Obj | None
 
 
-@frozen(eq=False, repr=False)
+@record(frozen=True, eq=False, repr=False)
 class Backup:
     """What a store had at one moment."""
 
@@ -42,7 +43,7 @@ class Backup:
     history: list[Change]
 
 
-@define(eq=False)
+@record(eq=False)
 class Store:
     """The objects of all kinds, and every change since the last compaction."""
 

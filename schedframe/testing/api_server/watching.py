@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 from aiohttp import web
-from attrs import define, field, frozen
+from attrs import field
 
 from ..._validators import number
+from ..._value import record
 from .faults import Fault, FaultKind
 from .kinds import ServedKind
 from .refusals import Refusal
@@ -25,7 +26,7 @@ END_OF_INITIAL_EVENTS: Final = "k8s.io/initial-events-end"
 _encode: Final = msgspec.json.Encoder().encode
 
 
-@frozen
+@record(frozen=True)
 class WatchOptions:
     """What a client asks of a watch."""
 
@@ -81,7 +82,7 @@ class _Ended(Exception):
     """The stream ends by a fault."""
 
 
-@define(eq=False)
+@record(eq=False)
 class WatchStream:
     """One watch, from its first to its last event."""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from attrs import frozen
-
+from ..._value import record
 from ...api import Pod
 from ...cluster import InMemoryCluster
 from ...state import NodeInfo
@@ -13,7 +12,7 @@ from ..change import Change
 from ..near_misses import NearMiss
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class NearNode:
     """A node that is nearly feasible, with its pods."""
 
@@ -26,7 +25,7 @@ class NearNode:
         return self.info.name
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class Case:
     """A pending pod, the nodes near to it and its cluster."""
 

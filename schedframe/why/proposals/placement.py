@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
+from ..._value import record
 from ...api import (
     DOES_NOT_EXIST,
     EXISTS,
@@ -185,7 +186,7 @@ def _corrected(pod: Pod, missing: MissingLabel) -> Iterator[Change]:
     yield Change(ChangeKind.CORRECT_LABEL, text, pod=evolve(pod, spec=spec))
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class _AffinityEdit:
     """A change of the required node affinity."""
 

@@ -25,8 +25,9 @@ from math import inf
 from random import Random
 from typing import Final
 
-from attrs import define, field
+from attrs import field
 
+from ...._value import record
 from ....errors import ClusterError
 from ..errors import CONFLICT, FORBIDDEN, ApiError
 from ..fence import Fence
@@ -66,7 +67,7 @@ class Role(Enum):
     LEADER = "leader"
 
 
-@define(eq=False)
+@record(eq=False)
 class Elector:
     """One replica in an election. All methods but the looks at it belong to the thread of the loop."""
 

@@ -8,8 +8,9 @@ from typing import Any, Final, Protocol
 from urllib.parse import quote
 
 import msgspec
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
+from ...._value import record
 from ....api.times import format_micro_time
 from ..client import ApiClient
 from ..encoding import encode
@@ -24,7 +25,7 @@ MICROSECOND: Final = 1e-6
 """The resolution of the times in a Lease, in seconds."""
 
 
-@frozen
+@record(frozen=True)
 class LeaseName:
     """Which Lease the replicas share."""
 
@@ -35,7 +36,7 @@ class LeaseName:
         return f"{self.namespace}/{self.name}"
 
 
-@frozen
+@record(frozen=True)
 class LeaseRecord:
     """Content of a Lease. Two records are equal if nothing was written in between."""
 
@@ -144,7 +145,7 @@ class Leases(Protocol):
         ...
 
 
-@define(eq=False)
+@record(eq=False)
 class ApiLeases:
     """One Lease of an API server. The client has no fence, and connections of its own."""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
+from ...._value import record
 from ....errors import InputError
 from .lease import LeaseName
 
@@ -15,7 +16,7 @@ REQUEST_SHARE: Final = 1 / 3
 """Deadline of one request for the lease, as a share of the renew deadline: room for two that hang."""
 
 
-@frozen
+@record(frozen=True)
 class ElectionSettings:
     """``leaderElection`` of a configuration; durations in seconds. Raises :class:`InputError`."""
 

@@ -11,7 +11,7 @@ import ctypes
 import signal
 from typing import Final, Protocol
 
-from attrs import define
+from ...._value import record
 
 EXIT_CODE: Final = 14
 """Exit code of a process that the watchdog ended: the number of SIGALRM."""
@@ -39,7 +39,7 @@ class NoWatchdog:
         """See :class:`Watchdog`."""
 
 
-@define(eq=False)
+@record(eq=False)
 class ProcessWatchdog:
     """The interval timer of the process, with SIGALRM handled by ``_exit``.
 

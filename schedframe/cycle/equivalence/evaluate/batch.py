@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import field
 
 from ...._plugin_faults import plugin_faults
+from ...._value import record
 from ....framework import MAX_SCORE, Code, RowVerdicts
 from ....framework.plan import FilterEntry, ScoreEntry
 from ..status_codes import EvaluationFailed
@@ -20,7 +21,7 @@ Column = npt.NDArray[np.int64]
 _SUCCESS: Final = Code.SUCCESS
 
 
-@frozen(eq=False)
+@record(frozen=True, eq=False)
 class PreparedPlugin:
     """One plugin, prepared for the classes of a batch that use it."""
 
@@ -65,7 +66,7 @@ class PreparedPlugin:
         return scores if self.weight == 1 else scores * self.weight
 
 
-@define(eq=False, repr=False)
+@record(eq=False, repr=False)
 class BatchEvaluator:
     """Calls the prepared forms of plugins for a batch of classes; valid for one layout of the table.
 

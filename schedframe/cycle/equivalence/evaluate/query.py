@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from attrs import field, frozen
+from attrs import field
 
+from ...._value import record
 from ....api import Pod
 from ....framework import CycleState, Plan
 from ....framework.filtering import run_pre_filter
@@ -15,7 +16,7 @@ from ....state import NodeTable, Rows
 from ..status_codes import StatusCodes
 
 
-@frozen(eq=False, slots=False)
+@record(frozen=True, eq=False, slots=False)
 class Query:
     """A pod, its cycle state after pre_filter and pre_score, and the plugins to call for it."""
 

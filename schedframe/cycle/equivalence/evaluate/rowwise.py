@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import field
 
 from ...._plugin_faults import plugin_faults
+from ...._value import record
 from ....framework import MAX_SCORE, MIN_SCORE, Code, Status
 from ..status_codes import EvaluationFailed
 from .query import Query
@@ -15,7 +16,7 @@ from .query import Query
 _SUCCESS: Final = Code.SUCCESS
 
 
-@define(eq=False)
+@record(eq=False)
 class RowwiseEvaluator:
     """Calls plugins node by node: a few microseconds a row, where a pass over columns costs some tens.
 

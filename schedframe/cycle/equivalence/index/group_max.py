@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, evolve, field
+from attrs import evolve, field
 
+from ...._value import record
 from ....errors import InvariantError
 from ....state import NodeTable
 from ....state.greatest import greatest
@@ -26,7 +27,7 @@ Gains = Sequence[int | None]
 """What is added to the scores of each group; ``None`` for a group that does not pass."""
 
 
-@define
+@record
 class Group:
     """The feasible rows with one key: by block of rows the highest score, and the number of rows with it."""
 
@@ -62,7 +63,7 @@ class Group:
             self.ties += 1
 
 
-@define(eq=False)
+@record(eq=False)
 class GroupMax:
     """Scores of rows (:data:`INFEASIBLE` for a row that must not be chosen) by group.
 
@@ -275,7 +276,7 @@ class GroupMax:
         return self.built >= 0
 
 
-@define(eq=False)
+@record(eq=False)
 class GroupMaxCache:
     """The ways in which the rows of one class are grouped; of too many, all are dropped."""
 

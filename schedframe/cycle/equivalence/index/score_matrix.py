@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
+from ...._value import record
 from ....errors import InvariantError
 from ....state import LazyRows, NodeTable, Rows
 from ...search.tie_breaking import Scores, many
@@ -35,7 +36,7 @@ _NEVER: Final = -2
 """No version of anything."""
 
 
-@define(eq=False, repr=False)
+@record(eq=False, repr=False)
 class MatrixSlot:
     """The row of a :class:`ScoreMatrix` that belongs to one class: its :class:`.ScoreIndex`."""
 
@@ -130,7 +131,7 @@ class MatrixSlot:
             raise InvariantError("a slot points to other scores than those of the matrix")
 
 
-@define(eq=False, repr=False)
+@record(eq=False, repr=False)
 class ScoreMatrix:
     """Scores by slot and row, maintained from the change log of the table.
 

@@ -10,8 +10,9 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import field
 
+from ...._value import record
 from ....errors import InvariantError
 from ....state import LazyRows, Rows, RowsByState, RowState
 from ...search.tie_breaking import Scores, many
@@ -23,7 +24,7 @@ Key = tuple[int, ...]
 _NUMBER: Final = attrgetter("number")
 
 
-@define(eq=False)
+@record(eq=False)
 class ScoreBuckets:
     """The feasible states with one node-score key, in buckets of equal partial scores."""
 
@@ -68,7 +69,7 @@ class ScoreBuckets:
         states[:] = [state for state in states if state.count]
 
 
-@define(eq=False)
+@record(eq=False)
 class StateIndex:
     """Partial scores by row state, best ones first.
 
