@@ -175,14 +175,14 @@ def use_search(core: Core, search: Search, extenders: tuple[Extender, ...]) -> N
     core.binders = tuple([each for each in extenders if ExtenderVerb.BIND in each.verbs])
     if extenders:
         search.extending = Extending(extenders, SearchOrder(core.cache), core.report_extender)
-        if search.fast is not None:
+        if isinstance(search.fast, FastSearch):
             search.fast_filter = FastSearch(search.fast.cache, Random(0))
 
     def report(status: Status, pod: Pod) -> None:
         core.report(status, pod, "equivalence cache")
 
     for fast in (search.fast, search.fast_filter):
-        if fast is not None:
+        if isinstance(fast, FastSearch):
             fast.report = report
     if isinstance(search, VerifyingSearch):
         search.report = report

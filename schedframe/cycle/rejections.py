@@ -370,7 +370,9 @@ def known_rejections(core: Core, options: SchedulerOptions) -> KnownRejections |
     """Return what lets pods wait together, and give it to the queue; ``None`` if each pod must be tried."""
     fast = core.search.fast
     followed = options.recorder is not None or options.observer is not None or options.statistics
-    if fast is None or core.search.sampling is not None or followed or not options.wait_together:
+    if core.search.sampling is not None or followed or not options.wait_together:
+        return None
+    if not isinstance(fast, FastSearch):
         return None
     frameworks = {
         name: framework for name, framework in core.frameworks.items() if _may_wait_together(framework)

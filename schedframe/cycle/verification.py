@@ -15,6 +15,7 @@ from ..errors import VerificationError
 from ..framework import Framework, Status
 from ..state import Rows
 from .equivalence.equivalence_class import EquivalenceClass
+from .equivalence.fast_search import FastSearch
 from .equivalence.index.group_max import Gains, GroupMax
 from .equivalence.live_answers import Mask
 from .equivalence.live_search import LiveSearch, columns_of
@@ -55,6 +56,7 @@ class VerifyingSearch(Search):
     reproduces it, and the decision of the full search counts. Plugins are called twice for such a pod.
     """
 
+    fast: FastSearch | None = None
     share: float = 1.0
     """From 0 to 1; pods are taken at equal distances."""
     report: Callable[[Status, Pod], None] = lambda status, pod: None

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import TypeVar
 
+import numpy as np
+import numpy.typing as npt
 from attrs import evolve, field
 
 from ..._plugin_faults import plugin_faults
@@ -20,15 +23,18 @@ from ...framework.faults import from_exception
 from ...framework.filtering import run_pre_filter
 from ...state import Rows
 from ..search.decision import Decision
+from .among import choose_among
 from .cache import EquivalenceCache
 from .equivalence_class import EquivalenceClass
 from .live_search import LiveSearch, columns_of, pre_score_live, start_after_pre_filter
 from .spec_memo import NOTHING_SAID, SpecMemo
 
+T = TypeVar("T")
+
 
 @record(eq=False)
 class FastSearch:
-    """The search for pods that have an equivalence class.
+    """A :class:`~..search.fast_path.FastPath`: the search for pods that have an equivalence class.
 
     What is done depends on the uncached ("live") plugins and on nominated pods:
 
@@ -108,6 +114,59 @@ class FastSearch:
             eq_class.visited()
             return self.live.choose(memo, decision, all_skip=True)
         return self._with_nominated(framework, memo, decision, all_skip=True)
+
+    # ---- some of the nodes -------------------------------------------------------------------------------
+
+    def decide_among(self, framework: Framework, pod: Pod, among: Rows) -> Decision | None:
+        """Return the decision of the full search, restricted to *among*; ``None`` to leave it to that search.
+
+        Covers classes for which no uncached plugin has anything to say. O(dirty rows of the class + rows).
+        """
+
+        def choose(memo: SpecMemo, decision: Decision) -> Decision:
+            return choose_among(memo, decision, among, self.rng)
+
+        return self._with_class(framework, pod, choose)
+
+    def feasible_codes(self, framework: Framework, pod: Pod) -> npt.NDArray[np.integer] | None:
+        """Return a column with 0 for each row that is feasible for *pod*; ``None`` if no class can tell.
+
+        Read-only, of shape ``(capacity,)``, and good until a row changes.
+        """
+        return self._with_class(framework, pod, lambda memo, _: columns_of(memo.eq_class).codes)
+
+    def _with_class(
+        self, framework: Framework, pod: Pod, read: Callable[[SpecMemo, Decision], T]
+    ) -> T | None:
+        """Return what *read* makes of the class of *pod*; faults as in :meth:`decide`."""
+        try:
+            found = self._of_class(framework, pod)
+            return None if found is None else read(*found)
+        except plugin_faults() as error:
+            self.drop(framework, pod, error)
+            return None
+        except BaseException:
+            self.cache.drop(framework, pod)
+            raise
+
+    def _of_class(self, framework: Framework, pod: Pod) -> tuple[SpecMemo, Decision] | None:
+        """Return the memo of *pod*, whose class is up to date, and a decision that has begun."""
+        if pod.status.nominated_node_name:
+            return None
+        memo = self.cache.lookup(framework, pod)
+        if memo is None or memo.nominations or memo.eq_class.plan.node_filters:
+            return None
+        if not memo.eq_class.refresh():
+            return None
+        decision = memo.all_skip(pod, self.cache.objects) if memo.all_live_skip else None
+        if decision is None and memo.probed != memo.eq_class.generation:
+            # The answers of the uncached plugins are learnt by a search among all nodes, once.
+            memo.probed = memo.eq_class.generation
+            self.decide(framework, pod)
+            if memo.eq_class.evicted or not memo.eq_class.refresh() or not memo.all_live_skip:
+                return None
+            decision = memo.all_skip(pod, self.cache.objects)
+        return None if decision is None else (memo, decision)
 
     # ---- faults ------------------------------------------------------------------------------------------
 

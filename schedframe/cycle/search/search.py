@@ -21,11 +21,10 @@ from ...framework import (
 )
 from ...state import Cache, Rows
 from ...state.greatest import greatest
-from ..equivalence.fast_search import FastSearch
-from .among import decide_among, feasible_codes
 from .decision import Decision
 from .diagnosis import Refused, diagnose, refuse
 from .extending import Extending
+from .fast_path import FastPath
 from .sampling import Sampling
 from .tie_breaking import Ties
 
@@ -46,11 +45,11 @@ class Search:
     rng: Random
     sampling: Sampling | None = None
     shortcuts: bool = True
-    fast: FastSearch | None = None
+    fast: FastPath | None = None
     """Decides for pods like earlier ones, where all nodes are looked at: a sample differs every time."""
     extending: Extending | None = None
     """Asks the extenders, if there are any."""
-    fast_filter: FastSearch | None = None
+    fast_filter: FastPath | None = None
     """Finds the feasible rows to ask extenders about. Its choices and draws count for nothing."""
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:
@@ -82,7 +81,7 @@ class Search:
         extenders = self.extending.interested(pod) if self.extending is not None else ()
         cached = not extenders and not framework.plan.runs_all_filters and self._takes_all(framework)
         if self.fast is not None and cached:
-            decision = decide_among(self.fast, framework, pod, among)
+            decision = self.fast.decide_among(framework, pod, among)
             if decision is not None:
                 self._advance(decision, None)
                 return decision
@@ -101,7 +100,7 @@ class Search:
         asks = self.extending is not None and self.extending.interested(pod)
         if self.fast is None or asks or not self._takes_all(framework):
             return None
-        return feasible_codes(self.fast, framework, pod)
+        return self.fast.feasible_codes(framework, pod)
 
     def _takes_all(self, framework: Framework) -> bool:
         """Return whether all nodes are looked at for pods of *framework*; O(1)."""
