@@ -30,9 +30,7 @@ from ..framework.passing import register_passed
 from ..queue import EVERYTHING, GroupQueue, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, GroupCache, NodeTable, ObjectStore
 from ..state.read_only_table import ReadOnlyInfoTable
-from .binding.bind_task import BindingTask
 from .binding.ended import callback_of_bound
-from .binding.timed_task import timing_with
 from .core import Core
 from .debug import TableGuard
 from .equivalence.cache import EquivalenceCache
@@ -263,16 +261,7 @@ def _add_observers(core: Core, options: SchedulerOptions) -> None:
         core.observers = (options.observer,)
     if options.tracing is not None:
         core.tracing = options.tracing.attach(core.report_tracing)
-    core.new_task = (
-        BindingTask if core.meter is None else timing_with(core.meter, at_once=_counts_at_once(core))
-    )
     core.on_bound = callback_of_bound(core)
-
-
-def _counts_at_once(core: Core) -> bool:
-    """Return whether nothing but the meter reads the end of an attempt: tasks may report it to the meter."""
-    others = core.observers or core.tracing is not None
-    return core.meter is not None and core.meter.counts_in_threads and not others
 
 
 def _observer_of(core: Core, profile: str, options: SchedulerOptions) -> Observer | None:

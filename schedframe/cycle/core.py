@@ -20,7 +20,7 @@ from ..framework import Extender, ExtenderError, Framework, Status, WaitingRoom
 from ..queue import PriorityQueue
 from ..state import Cache, GroupCache, GroupMembers, ObjectStore, Snapshot
 from .binding.api_writes import PodWriteQueue, WrittenStatus
-from .binding.attempt import Attempt, BindingWork
+from .binding.attempt import Attempt
 from .binding.delayed_nominations import DelayedNominations
 from .binding.paused import PausedBindings
 from .cluster_view import ClusterView
@@ -105,8 +105,6 @@ class Core:
     """What plugins and programs tell people."""
     on_bound: Callable[[Attempt], None] = lambda _: None
     """Called with every timed attempt that bound its pod."""
-    new_task: Callable[[Attempt, ClusterPort], BindingWork] = field(init=False)
-    """Makes what binds the pod of an attempt."""
     meter: Meter | None = None
     """Counts for metrics and statistics."""
     cycles: MeasuredCycles = field(init=False)

@@ -115,7 +115,6 @@ def _plain(_instance: object, _attribute: object, value: Any) -> Any:
 
 def statistics_of(core: Core, meter: Meter) -> Statistics:
     """Return the figures so far. Core only."""
-    meter.fold()
     return Statistics(
         core.clock() - meter.since,
         {name: _of_profile(counts, core.calls.get(name)) for name, counts in meter.profiles.items()},

@@ -7,8 +7,6 @@ there are just the nodes of the requests, without pods. To bind and to preempt n
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -18,11 +16,10 @@ from attrs import field
 
 from .._value import record
 from ..api import Node, Pod, PodDisruptionBudget
-from ..cluster import ClusterPort, InMemoryCluster
+from ..cluster import ClusterPort, InMemoryCluster, OutcomeUnknown
 from ..config import ConfigSource
 from ..cycle import Scheduler
-from ..cycle.binding.attempt import Attempt
-from ..cycle.binding.bind_task import BindingTask
+from ..cycle.binding.outcome import read_outcome
 from ..errors import ClusterError, InputError
 from ..extenders import wire
 from ..framework import (
@@ -37,7 +34,6 @@ from ..framework import (
 )
 from ..framework.passing import PluginsToPass
 from ..framework.preemption.budgets import read_budgets
-from ..queue import QueuedPodInfo
 from ..state import Rows
 from .victims import further_victims
 
@@ -169,36 +165,36 @@ class PluginExtender:
         pod = cluster.get(Pod.KIND, f"{request.namespace}/{request.name}")
         if pod is None or pod.uid != request.uid:
             raise ExtenderError(f"pod {request.namespace}/{request.name} with uid {request.uid!r} is gone")
-        attempt = Attempt(QueuedPodInfo(pod, 0.0), pod, self._framework_of(pod), CycleState())
-        attempt.node_name, attempt.assumed = request.node_name, pod.with_node_name(request.node_name)
+        framework, node_name = self._framework_of(pod), request.node_name
+        assumed = pod.with_node_name(node_name)
         with self._lock:
-            self._check_room(attempt)
+            self._check_room(framework, pod, node_name)
             if pod.uid not in cache:
-                cache.assume_pod(attempt.assumed)
+                cache.assume_pod(assumed)
         # Not under the lock: bind plugins may take their time.
-        status = BindingTask(attempt, cluster).run()
-        if inspect.iscoroutine(status):
-            status = asyncio.run(status)
+        status = framework.run_bind(CycleState(), assumed, node_name)
+        if status is not None and isinstance(status.error, OutcomeUnknown):
+            status = read_outcome(cluster, assumed, node_name)
         if status is not None:
             with self._lock:
-                cache.forget_pod(attempt.assumed)
+                cache.forget_pod(assumed)
             raise ExtenderError(status.message)
 
-    def _check_room(self, attempt: Attempt) -> None:
+    def _check_room(self, framework: Framework, pod: Pod, node_name: str) -> None:
         """Raise :class:`ExtenderError` if the plugins no longer accept the pod on the node.
 
         The other scheduler goes on to the next pod while it binds: several pods were offered the same room
         before the first of them arrived there.
         """
         self._scheduler.sync()
-        framework, state, pod = attempt.framework, CycleState(), attempt.pod
+        state = CycleState()
         outcome = framework.run_pre_filter(state, pod)
         status = outcome.status
         if status is None:
-            info = self._scheduler.core.cache.table.info(self._row(attempt.node_name))
+            info = self._scheduler.core.cache.table.info(self._row(node_name))
             status = framework.run_filters_with_nominated_pods(state, pod, info)
         if status is not None:
-            raise ExtenderError(f"node {attempt.node_name} does not fit any more: {status.message}")
+            raise ExtenderError(f"node {node_name} does not fit any more: {status.message}")
 
     def _preempted(self, pod: Pod, offered: Mapping[str, VictimUids]) -> dict[str, VictimUids]:
         self._followed("preempt")

@@ -20,7 +20,7 @@ from .extender import (
     VictimUids,
 )
 from .filtering import PreFilterOutcome
-from .framework import Framework, PermitOutcome
+from .framework import Framework
 from .handle import Handle, PluginsRunner
 from .hook_calls import Observer
 from .hookspecs import Comparable, Hookspecs, Scores
@@ -56,6 +56,7 @@ from .results import (
     GroupScores,
     GroupVerdicts,
     NominatingInfo,
+    PermitOutcome,
     PostFilterResult,
     PreFilterResult,
     RowVerdicts,

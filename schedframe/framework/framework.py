@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Sequence
 from typing import Any
 
 from attrs import field
@@ -15,6 +15,7 @@ from ..config import EffectiveProfile
 from ..errors import PluginError
 from ..queue import EventRegistration
 from ..state import NodeInfo, Rows
+from .binding import Binding, Steps, binding_steps, pre_bind_steps, run
 from .cycle_state import CycleState
 from .declarations import Depends, declares, depends_on
 from .factories import SharedInstance, make_plugin
@@ -40,24 +41,12 @@ from .nominated import NominatedFilter
 from .plan import Plan, compile_plan
 from .post_filter_answers import ENDS_POST_FILTER, post_filter_answer
 from .registry import Registry
-from .results import PostFilterResult
+from .results import PermitOutcome, PostFilterResult
 from .scoring import ScoreTable, run_pre_score, run_scores
 from .status import SUCCESS, Code, Status, new_status
 from .verdicts import Diagnosis, Verdicts
 
 logger = logging.getLogger("schedframe")
-
-
-@record(frozen=True)
-class PermitOutcome:
-    """The combined answers of the permit plugins."""
-
-    status: Status | None = None
-    """A rejection or an error; ``None`` if the pod may go, or must wait."""
-    waits: Mapping[str, float] = {}
-    """Plugin → seconds it asks the pod to wait."""
-    reasons: tuple[str, ...] = ()
-    """Why it must wait."""
 
 
 _PERMITTED = PermitOutcome()
@@ -83,8 +72,6 @@ class Framework:
     """Plugins whose answers about a row do not depend on other rows."""
     reads_snapshot: bool = field(init=False)
     """Whether some pre_bind or bind plugin declares (``reads_snapshot = True``) that it looks at nodes."""
-    bound_figures: bytearray = field(factory=bytearray, init=False, repr=False)
-    """Of pods that were bound, for a meter, if there is one; here because each bound pod looks it up."""
 
     def __attrs_post_init__(self) -> None:
         self._signatures = {name: call for name, call in self.plan.signatures if call is not None}
@@ -366,6 +353,24 @@ class Framework:
                     return as_error(entry.name, "pre_bind_pre_flight", problem)
             names.append(entry.name)
         return tuple(names)
+
+    def binding_steps(self, binding: Binding) -> Steps:
+        """Return what is left of pre_bind, and bind, as steps for a driver of :mod:`.binding`."""
+        return binding_steps(self.plan, binding)
+
+    def run_pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """pre_bind of the plugins that have something to do; return the first answer that is no success.
+
+        As :meth:`run_bind`, it runs in this thread, also what is ``async``.
+        """
+        names = self.pre_binders(state, pod, node_name)
+        if isinstance(names, Status):
+            return names
+        return run(pre_bind_steps(self.plan, Binding(state, pod, node_name, names)))
+
+    def run_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Bind by the first plugin that takes the pod; ``None`` if it is bound, else why not."""
+        return run(binding_steps(self.plan, Binding(state, pod, node_name)))
 
     def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> list[Status]:
         """Run every post_bind plugin; return their faults, and interruptions as :meth:`run_unreserve`."""

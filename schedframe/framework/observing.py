@@ -15,11 +15,11 @@ from ..config import EffectiveProfile
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
 from .filtering import PreFilterOutcome
-from .framework import Framework, PermitOutcome
+from .framework import Framework
 from .handle import Handle
 from .hook_calls import Guard, Observer
 from .registry import Registry
-from .results import PostFilterResult
+from .results import PermitOutcome, PostFilterResult
 from .scoring import ScoreTable
 from .status import Status
 from .verdicts import Diagnosis, Verdicts

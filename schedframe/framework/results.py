@@ -1,8 +1,8 @@
-"""What hooks return besides a Status."""
+"""Results of hooks besides a Status."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -104,3 +104,15 @@ class PostFilterResult:
     def nominates(self) -> bool:
         """Whether it sets or clears the pod's nomination."""
         return self.nominating_info is not None and self.nominating_info.node_name is not None
+
+
+@record(frozen=True)
+class PermitOutcome:
+    """The combined answers of the permit plugins."""
+
+    status: Status | None = None
+    """A rejection or an error; ``None`` if the pod may go, or must wait."""
+    waits: Mapping[str, float] = {}
+    """Plugin → seconds it asks the pod to wait."""
+    reasons: tuple[str, ...] = ()
+    """Why it must wait."""

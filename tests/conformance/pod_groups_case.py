@@ -25,9 +25,9 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.api import from_manifest, group_of
-from schedframe.cycle.binding.bind_task import BindingTask
 from schedframe.cycle.pod_groups.outcome import GroupAttempt
 from schedframe.framework import GROUP_TRIAL
+from schedframe.framework.binding import drive
 from schedframe.queue import GroupQueue, QueuedPodInfo
 
 from .corpus import Case
@@ -79,7 +79,7 @@ class LateExecutor:
     _number: int = 0
 
     def submit(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        if isinstance(getattr(work, "__self__", None), BindingTask):
+        if getattr(work, "func", None) is drive:
             delay = BIND_MS
         elif getattr(getattr(work, "func", work), "__name__", "") in ("evict", "<lambda>") and _evicts(work):
             delay = EVICT_MS

@@ -22,7 +22,7 @@ from schedframe import (
     ThreadExecutor,
 )
 from schedframe.cycle.binding.attempt import Attempt
-from schedframe.cycle.binding.bind_task import BindingTask
+from schedframe.framework.binding import drive, drive_on_loop
 from schedframe.queue import QueuedPodInfo
 
 from .build import PROFILE, World, make_node, make_pod, plugin_class
@@ -223,8 +223,8 @@ def test_a_binding_that_is_cancelled_on_its_loop_ends_as_cancelled(returns_at_on
     attempt.assumed, attempt.node_name = pod, "n"
 
     async def outcome(*, cancel_task: bool) -> Status | None:
-        work = BindingTask(attempt, world.cluster)
-        task = asyncio.create_task(work.run_on_loop() if returns_at_once else work.run())
+        steps = attempt.framework.binding_steps(attempt)
+        task = asyncio.create_task(drive_on_loop(steps) if returns_at_once else drive(steps))
         await asyncio.sleep(0)
         (task if cancel_task else begun[-1]).cancel()
         return await task

@@ -14,8 +14,8 @@ from schedframe.cycle.runtime.clock import VirtualClock
 def test_the_histograms_of_a_profile_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[ProfileMeter] = []
 
-    def counted(cycles: MeasuredCycles, offset: float) -> ProfileMeter:
-        made.append(ProfileMeter(cycles, offset=offset))
+    def counted(cycles: MeasuredCycles) -> ProfileMeter:
+        made.append(ProfileMeter(cycles))
         return made[-1]
 
     monkeypatch.setattr(meter, "ProfileMeter", counted)

@@ -12,6 +12,7 @@ from schedframe.framework import (
     PermitOutcome,
     Status,
 )
+from schedframe.framework.binding import NO_BINDER
 
 from .answering import POD, STATE, answering
 from .fakes import HOPELESS, REJECTED, Journal, framework_of, placeless, plugin
@@ -177,3 +178,51 @@ def test_whether_binding_looks_at_nodes() -> None:
     assert not framework_of(A=plugin(pre_bind=lambda self: None)).reads_snapshot
     assert framework_of(A=plugin(bind=lambda self: None, reads_snapshot=True)).reads_snapshot
     assert not framework_of(A=plugin(filter=lambda self: None, reads_snapshot=True)).reads_snapshot
+
+
+# ---- pre_bind and bind -----------------------------------------------------------------------------------
+
+
+def test_a_framework_binds_by_itself() -> None:
+    journal = Journal()
+
+    async def late(self: Any) -> None:
+        journal.entries.append("late")
+
+    framework = framework_of(
+        A=plugin(pre_bind=journal.hook("A"), bind=journal.hook("skips", Status.skip())),
+        B=plugin(pre_bind=late, bind=journal.hook("binds")),
+        C=plugin(pre_bind=journal.hook("C"), pre_bind_pre_flight=lambda self: Status.skip()),
+        D=plugin(bind=journal.hook("not reached")),
+    )
+    assert framework.run_pre_bind(STATE, POD, "n0") is None
+    assert framework.run_bind(STATE, POD, "n0") is None
+    assert journal.entries == ["A", "late", "skips", "binds"]
+
+
+def test_the_first_plugin_that_fails_ends_pre_bind_and_bind() -> None:
+    journal = Journal()
+    error = ValueError("no")
+    framework = framework_of(
+        A=plugin(pre_bind=journal.hook("A", Status.wait(3.0)), bind=journal.hook("skips", Status.skip())),
+        B=plugin(pre_bind=journal.hook("not reached"), bind=journal.hook("fails", error)),
+    )
+    waits = framework.run_pre_bind(STATE, POD, "n0")
+    failed = framework.run_bind(STATE, POD, "n0")
+    assert waits is not None
+    assert failed is not None
+    assert (waits.code, waits.plugin, waits.timeout) == (Code.WAIT, "A", 3.0)
+    assert (failed.plugin, failed.error) == ("B", error)
+    assert journal.entries == ["A", "skips", "fails"]
+    assert framework_of(A=plugin(bind=lambda self: Status.skip())).run_bind(STATE, POD, "n0") == NO_BINDER
+
+
+def test_pre_bind_whose_pre_flight_fails_is_not_called() -> None:
+    journal = Journal()
+    framework = framework_of(
+        A=plugin(pre_bind=journal.hook("A"), pre_bind_pre_flight=journal.hook("flight", ValueError("no")))
+    )
+    status = framework.run_pre_bind(STATE, POD, "n0")
+    assert status is not None
+    assert status.code is Code.ERROR
+    assert journal.entries == ["flight"]

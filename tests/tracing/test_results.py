@@ -12,7 +12,7 @@ from schedframe import (
     ThreadExecutor,
     hookimpl,
 )
-from schedframe.cycle.binding.bind_task import NO_BINDER
+from schedframe.framework.binding import NO_BINDER
 from schedframe.testing import pod
 from tests.configurations import configuration
 from tests.tracing.world import World, attributes

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from enum import Enum, auto
-from typing import Any, Protocol
+
+from typing_extensions import override
 
 from ...api import Pod
-from ...framework import CycleState, Extender, Framework, Status
+from ...framework import CycleState, Framework, Status
+from ...framework.binding import Binding
 from ...queue import QueuedPodInfo
 from ..tracing import AttemptTrace
 
@@ -25,15 +27,10 @@ class Phase(Enum):
     """It fails with ``abort_status`` as soon as pre_bind returns."""
 
 
-class Attempt:
+class Attempt(Binding):
     """One pod, as popped, on its way from the queue to its node."""
 
     # Defaults stand on the class as those of a decision do, and for the same reason.
-    node_name: str = ""
-    assumed: Pod | None = None
-    """The pod with its node, from assume on."""
-    pre_bound: int = 0
-    """How many of ``pre_binders`` are done."""
     idle: bool = False
     """Whether reserve and pre_bind have nothing to do."""
     phase: Phase = Phase.UNDECIDED
@@ -44,26 +41,24 @@ class Attempt:
     unknown_outcomes: int = 0
     """How often the cluster did not say what became of the bind."""
     ended: float = 0.0
-    """When it had bound the pod."""
+    """When it had bound the pod, before post_bind, in seconds of ``perf_counter``; set if it is timed."""
     trace: AttemptTrace | None = None
     """``None``: it is not traced."""
 
     def __init__(self, info: QueuedPodInfo, pod: Pod, framework: Framework, state: CycleState) -> None:
+        Binding.__init__(self, state)
         self.info = info
         self.pod = pod
         self.framework = framework
-        self.state = state
         # Read of each pod, and an attribute of the object is read and written in a fifth of the time of one
         # that has a default on the class.
-        self.pre_binders: tuple[str, ...] = ()
-        self.binders: tuple[Extender, ...] = ()
-        """Extenders that bind it in place of the bind plugins."""
         self.deleted = False
         """The pod was deleted, or placed by another scheduler, while it was being bound."""
         self.started = self.searched = 0.0
         """When it was popped and when the search was over, in seconds of ``perf_counter``; ``started`` is 0
         if it is not timed, or counted already."""
 
+    @override
     def begin_bind(self) -> Status | None:
         """Enter BINDING, in the thread of pre_bind; return the abort status if it was aborted before."""
         with _PHASE_LOCK:
@@ -77,15 +72,3 @@ class Attempt:
             if self.phase is Phase.UNDECIDED:
                 self.phase, self.abort_status = Phase.ABORTED, status
         return self.phase is Phase.ABORTED
-
-
-class BindingWork(Protocol):
-    """What runs off the core for one attempt."""
-
-    def run(self) -> Any:
-        """Return ``None`` if the pod is bound, else why not; a coroutine of it if a plugin is ``async``."""
-        ...
-
-    async def run_on_loop(self) -> Status | None:
-        """As :meth:`run` without pre_bind, for a bind plugin that returns at once: it needs no thread."""
-        ...

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 from ...api import Pod
-from ...cluster import ViewChange
+from ...cluster import OutcomeUnknown, RemoteCluster, ViewChange
 from ...framework import Code, Status
+from ...framework.binding import drive, drive_on_loop, run
 from ...framework.extender import is_interested
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
 from ..core import Core
 from ..messages import WorkKind
-from ..runtime.executors import Work, completed
+from ..runtime.executors import Work
 from .activation import PODS_TO_ACTIVATE, activate_requested
 from .attempt import Attempt
-from .bind_task import UNKNOWN_OUTCOME, BindingTask
 from .failure import handle_failure
+from .outcome import UNKNOWN_OUTCOME, read_outcome
 from .paused import PausedBinding
 from .pod_status import publish_expected_node
 
@@ -55,6 +57,8 @@ def _prepare(core: Core, attempt: Attempt, assumed: Pod) -> Status | None:
             publish_expected_node(core, attempt, names[0])
     if core.binders:
         attempt.binders = tuple([each for each in core.binders if is_interested(each, assumed)])
+        if isinstance(core.cluster, RemoteCluster):
+            attempt.check_may_write = core.cluster.check_may_write
     return None
 
 
@@ -66,12 +70,10 @@ def submit(core: Core, attempt: Attempt) -> None:
         core.paused.hold(attempt, attempt.assumed.uid)
         return
     attempt.submitted_at = core.paused.moment
-    task = core.new_task(attempt, core.cluster)
+    steps = attempt.framework.binding_steps(attempt)
     if core.executor.inline:
         try:
-            status = task.run()
-            if status is not None:
-                status = completed(status)
+            status = run(steps)
         except Exception as error:  # noqa: BLE001 - the attempt ends with it, as in another executor
             status = Status.from_error(error)
         except BaseException as error:  # Ctrl-C in a hook must not take the pod with it
@@ -86,7 +88,7 @@ def submit(core: Core, attempt: Attempt) -> None:
     plan = attempt.framework.plan
     returns_at_once = plan.binds_at_once and plan.pre_binds_at_once.issuperset(attempt.pre_binders)
     needs_thread = attempt.binders or not (core.on_loop and returns_at_once)
-    _execute(core, attempt, task.run if needs_thread else task.run_on_loop)
+    _execute(core, attempt, partial(drive if needs_thread else drive_on_loop, steps))
 
 
 def view_changed(core: Core, change: ViewChange) -> None:
@@ -118,7 +120,13 @@ def _resume(core: Core, paused: PausedBinding) -> None:
     if not paused.verify:
         submit(core, paused.attempt)
         return
-    _execute(core, paused.attempt, BindingTask(paused.attempt, core.cluster).verify)
+    _verify(core, paused.attempt)
+
+
+def _verify(core: Core, attempt: Attempt) -> None:
+    """Ask the cluster what became of the bind, off the core."""
+    assert attempt.assumed is not None
+    _execute(core, attempt, partial(read_outcome, core.cluster, attempt.assumed, attempt.node_name))
 
 
 def _execute(core: Core, attempt: Attempt, work: Work) -> None:
@@ -131,6 +139,8 @@ def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
     assert assumed is not None
     if status is not None and not _is_bound(core, attempt, assumed.uid, status):
         return
+    if attempt.started:
+        attempt.ended = perf_counter()
     if core.binding:
         core.binding.pop(assumed.uid, None)
     if attempt.deleted:
@@ -149,6 +159,10 @@ def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
 
 def _is_bound(core: Core, attempt: Attempt, uid: str, status: Status) -> bool:
     """Return whether the pod is bound after all; if not, let the attempt wait or end."""
+    if isinstance(status.error, OutcomeUnknown) and attempt.pre_bound == len(attempt.pre_binders):
+        core.binding[uid] = attempt
+        _verify(core, attempt)
+        return False
     if status.code is Code.WAIT and attempt.abort_status is not None:
         status = attempt.abort_status
     if status == UNKNOWN_OUTCOME or status.code is Code.WAIT:

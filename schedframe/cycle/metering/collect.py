@@ -28,7 +28,6 @@ _Samples = dict[tuple[str, ...], MetricValue]
 
 def collect(core: Core, meter: Meter) -> list[MetricFamily]:
     """Return all metrics that have samples. O(samples + pods that are active or back off)."""
-    meter.fold()
     found = {metric: samples for metric, samples in _all(core, meter) if samples}
     return [MetricFamily(metric, found[metric]) for metric in catalogue.METRICS if metric in found]
 

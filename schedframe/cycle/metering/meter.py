@@ -20,12 +20,11 @@ from ...queue import EventResource, resource_of
 from ...queue.counting import QueueCounts
 from ..binding.attempt import Attempt
 from ..latency import Histogram, Histograms
-from ..runtime.clock import Clock, SystemClock
+from ..runtime.clock import Clock
 from . import catalogue
-from .bound_pods import BoundPods
 from .exchanges import Exchange, switch
 from .gaps import MeasuredCycles, random_gap_of_events
-from .plugin_calls import POINT_OF_HOOK, SUCCESS
+from .plugin_calls import SUCCESS
 from .profile_meter import ProfileMeter
 from .reloads import ReloadCounts
 
@@ -60,73 +59,49 @@ class Meter:
     """Attempts for pod groups by result and profile."""
     group_searches: Histogram = field(factory=lambda: Histogram(catalogue.GROUP_SEARCH_SECONDS.bounds))
     reloads: ReloadCounts = field(factory=ReloadCounts)
-    _bound: dict[Framework, BoundPods] = field(factory=dict)
     _exchanges: dict[Framework, tuple[Exchange, ...]] = field(factory=dict)
     _until_check: int = 1
     """Times up to the next look at all series."""
-    _offset: float | None = field(init=False)
-    """Seconds of ``perf_counter`` at 0 of the scheduler's clock, if the machine moves both; else ``None``."""
 
     def __attrs_post_init__(self) -> None:
         self.since = self.clock()
         self.cycles.turned = self._turned
-        self._offset = perf_counter() - self.since if isinstance(self.clock, SystemClock) else None
         self.queue = QueueCounts(self._hint_timer)
 
     def of_profile(self, profile: str) -> ProfileMeter:
         """Return the counts of that profile."""
         counts = self.profiles.get(profile)
         if counts is None:  # setdefault alone would make the histograms of a profile at each call
-            counts = self.profiles.setdefault(profile, ProfileMeter(self.cycles, offset=self._offset or 0.0))
+            counts = self.profiles.setdefault(profile, ProfileMeter(self.cycles))
         return counts
 
     def add_framework(self, framework: Framework) -> None:
         """Count the attempts that *framework* makes from now on."""
         counts, plan = self.of_profile(framework.profile_name), framework.plan
         self._exchanges[framework] = counts.calls.add_plan(plan)
-        binder = next(iter(plan.bind), None)
-        series = counts.calls.counts.of("" if binder is None else binder.name, POINT_OF_HOOK["bind"])
-        self._bound[framework] = BoundPods(counts, series.runs_with(SUCCESS), framework.bound_figures)
 
     def remove_framework(self, framework: Framework) -> None:
         """Forget a framework that makes no attempt any more; what it did stays counted."""
         switch(self._exchanges.pop(framework, ()), timed=False)
         self.of_profile(framework.profile_name).calls.remove_plan(framework.plan)
-        bound = self._bound.pop(framework, None)
-        if bound is not None:
-            bound.fold()
 
     def _turned(self, measured: bool) -> None:
         for exchanges in list(self._exchanges.values()):
             switch(exchanges, timed=measured)
         if measured:
-            for bound in list(self._bound.values()):
-                bound.fold_if_full()
             self._fold_series()
 
     def _hint_timer(self, plugin: str, event: str, answer: str) -> Callable[[float], None]:
         return self.hints[plugin, event, answer].later
 
-    @property
-    def counts_in_threads(self) -> bool:
-        """Whether any thread may count a pod that was bound: the time needs no reading of the clock."""
-        return self._offset is not None
-
     def bound(self, attempt: Attempt) -> None:
-        """Count an attempt that bound its pod, if its task did not."""
-        info, ended = attempt.info, attempt.ended or perf_counter()
+        """Count an attempt that bound its pod."""
+        info, ended = attempt.info, attempt.ended
         assert info.initial_attempt is not None  # it was in the active pool
         counts = self.profiles[attempt.framework.profile_name]
         counts.scheduled.add(ended - attempt.started)
         counts.search.add(attempt.searched - attempt.started)
         counts.pod_bound(self.clock() - info.initial_attempt, info.attempts, info.flushed)
-
-    def binding_call_ended(
-        self, framework: Framework, hook: str, plugin: str, seconds: float, status: Status | None
-    ) -> None:
-        """Count a call of pre_bind or bind. Any thread."""
-        series = self.of_profile(framework.profile_name).calls.counts.of(plugin, POINT_OF_HOOK[hook])
-        series.runs_with(SUCCESS if status is None else status.code.label).add(seconds)
 
     def failed(self, attempt: Attempt, rejected: bool, plugins: Set[str]) -> None:
         """Count an attempt that did not bind its pod; *plugins* rejected it, if it was *rejected*."""
@@ -139,11 +114,6 @@ class Meter:
     def group_ended(self, framework: Framework, result: str, seconds: float) -> None:
         """Count an attempt for a pod group."""
         self.groups[result, framework.profile_name].add(seconds)
-
-    def fold(self) -> None:
-        """Count all pods that were bound so far. Any thread."""
-        for bound in list(self._bound.values()):
-            bound.fold()
 
     def _fold_series(self) -> None:
         """Each :data:`_CHECKED_EACH` th time count what series have, where that is much."""

@@ -6,8 +6,9 @@ a plugin is called for each node of the cluster, one cycle in a hundred is measu
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from threading import Lock
 from time import perf_counter
 from typing import Any, Final
@@ -57,6 +58,8 @@ SUCCESS: Final = "Success"
 _ERROR: Final = "Error"
 _SKIP: Final = "Skip"
 _SIGN: Final = "pod_signature"
+_RUNS: Final = frozenset({"pre_bind", "bind"})
+"""Hooks whose calls are timed in every cycle, as runs of their extension point."""
 _COUNTED_HOOKS: Final = frozenset(h for h, point in POINT_OF_HOOK.items() if point in _COUNTED_POINTS)
 
 
@@ -148,6 +151,8 @@ class SampledCalls:
         if hook in _COUNTED_HOOKS:
             series = self.counts.of(plugin, POINT_OF_HOOK[hook])
             return _counted(call, _measured(call, series), series, self.cycles)
+        if hook in _RUNS:
+            return _timed_run(call, self.counts.of(plugin, POINT_OF_HOOK[hook]))
         return _sampled(call, self.measured(call, hook, plugin), self.cycles) if hook == _SIGN else call
 
     def in_loops(self, call: Call, hook: str, plugin: str) -> Callable[[int], Call]:
@@ -212,6 +217,43 @@ def _measured(call: Call, series: CallSeries) -> Call:
         return answer
 
     return measured
+
+
+def _timed_run(call: Call, series: CallSeries) -> Call:
+    """Return a function that does what *call* does, off the core, and times all of it. Any thread."""
+
+    def add(status: str, start: float) -> None:
+        series.runs_with(status).add(perf_counter() - start)
+
+    async def awaited(answer: Awaitable[Any], start: float) -> Any:
+        try:
+            result = await answer
+        except plugin_faults():
+            add(_ERROR, start)
+            raise
+        add(_label_of_run(result), start)
+        return result
+
+    def timed(state: Any, pod: Any, node_name: str) -> Any:
+        start = perf_counter()
+        try:
+            answer = call(state, pod, node_name)
+        except plugin_faults():
+            add(_ERROR, start)
+            raise
+        if answer is not None and inspect.isawaitable(answer):
+            return awaited(answer, start)
+        add(_label_of_run(answer), start)
+        return answer
+
+    return timed
+
+
+def _label_of_run(answer: Any) -> str:
+    """Return the status in an answer of pre_bind or bind; what is none is a fault."""
+    if answer is None:
+        return SUCCESS
+    return answer.code.label if isinstance(answer, Status) else _ERROR
 
 
 def _sampled(call: Call, measured: Call, cycles: MeasuredCycles) -> Call:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 from attrs import field
 
 from ..._value import record
@@ -59,8 +57,6 @@ class ProfileMeter:
     """Takes the seconds of an attempt that ended with a rejection."""
     _ended: dict[Code, dict[str, Callable[[float], None]]] = field(factory=lambda: defaultdict(dict))
     """By status, and by extension point as profiles name it: what takes the seconds of a run."""
-    offset: float = 0.0
-    """Seconds of ``perf_counter`` at 0 of the times at which pods came."""
     lock: Lock = field(factory=Lock, init=False)
     """Held while ``attempts`` and ``after_flush`` change or are copied."""
 
@@ -102,8 +98,3 @@ class ProfileMeter:
         """Return a copy of ``attempts``, to which other threads may be adding."""
         with self.lock:
             return self.attempts.copy()
-
-    def pods_bound_at_once(self, ages: npt.NDArray[np.float64]) -> None:
-        """Count pods that their first attempt bound, with the seconds since each came; under ``lock``."""
-        self.pod_seconds["1"].add_all(ages)
-        self.attempts[1] += len(ages)

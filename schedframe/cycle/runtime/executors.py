@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
@@ -12,6 +11,7 @@ from attrs import field
 from ..._checked import checked
 from ..._value import record
 from ...framework import Status
+from ...framework.binding import completed
 
 Work = Callable[[], Any]
 """Does the work and returns its result, or a coroutine that will; should not raise."""
@@ -48,11 +48,6 @@ def finish(work: Work) -> Any:
         return Status.from_error(error)
 
 
-def completed(result: Any) -> Any:
-    """Return *result*, or that of the coroutine that it is; raises what that raises."""
-    return _run(result) if inspect.iscoroutine(result) else result
-
-
 def finish_whatever(work: Work, done: Done) -> None:
     """Call *done* with the result of *work*, also if it is interrupted; then raise the interruption."""
     try:
@@ -62,18 +57,6 @@ def finish_whatever(work: Work, done: Done) -> None:
         done(Status.from_error(error))
         raise
     done(result)
-
-
-def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    import asyncio
-
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(coroutine)
-    # A loop is running here already, as in a notebook, and can run no second one: another thread can.
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
 
 
 @record(eq=False)

@@ -5,7 +5,9 @@ The executor does what a rule says, so anything may happen between the decision 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,7 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from schedframe import BindRefused, InMemoryCluster, NotFound, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.api import group_of
 from schedframe.cluster import Conflict, OutcomeUnknown
-from schedframe.cycle.binding.bind_task import BindingTask
+from schedframe.cycle.binding.attempt import Attempt
+from schedframe.framework.binding import drive
 from schedframe.queue import GroupQueue
 from tests.configurations import configuration
 from tests.cycle.executors import ManualExecutor
@@ -45,12 +48,11 @@ class Faulty:
 class CheckedExecutor(ManualExecutor):
     """Shows each bind before it is kept."""
 
-    check: Callable[[BindingTask], None] = lambda task: None
+    check: Callable[[Attempt], None] = lambda attempt: None
 
     def submit(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        task = getattr(work, "__self__", None)
-        if isinstance(task, BindingTask):
-            self.check(task)
+        if isinstance(work, partial) and work.func is drive:
+            self.check(inspect.getgeneratorlocals(work.args[0])["binding"])
         ManualExecutor.submit(self, work, done)
 
 
@@ -82,9 +84,9 @@ class AdversaryMachine(RuleBasedStateMachine):
         )
         self.scheduler.sync()
 
-    def check_quorum(self, task: BindingTask) -> None:
+    def check_quorum(self, attempt: Attempt) -> None:
         """No member of a gang is bound before as many as it needs have a node."""
-        core, key = self.scheduler.core, group_of(task.attempt.pod)
+        core, key = self.scheduler.core, group_of(attempt.pod)
         found = core.objects.get("PodGroup", key) if key else None
         if found is not None and key not in self.disturbed:
             assert core.members.scheduled_count(key) >= found.spec.min_count
