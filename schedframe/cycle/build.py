@@ -38,8 +38,8 @@ from .equivalence.fast_search import FastSearch
 from .handle import SchedulerHandle
 from .handlers import EventHandlers
 from .messages import BindLimit, GroupPlaced, InterruptedQueueing
+from .metering.calls import EveryCall
 from .metering.meter import Meter
-from .metering.plugin_calls import EveryCall
 from .observer import DecisionObserver, contained, record
 from .options import SchedulerOptions
 from .outcomes import SchedulerObserver
@@ -308,8 +308,6 @@ def close_frameworks(core: Core, frameworks: Iterable[Framework], in_use: Iterab
         for problem in framework.close(left):
             core.report(problem, None, "close")
         left.update(map(id, framework.plan.plugins.values()))
-        if core.meter is not None:
-            core.meter.remove_framework(framework)
 
 
 def _framework(
@@ -325,9 +323,7 @@ def _framework(
     if core.meter is None:
         return build_framework(profile, registry, handle, observer, guards)
     counts = core.meter.of_profile(profile.scheduler_name)
-    framework = build_framework(profile, registry, handle, observer, (*guards, counts.calls), counts)
-    core.meter.add_framework(framework)
-    return framework
+    return build_framework(profile, registry, handle, observer, (*guards, counts.calls), counts)
 
 
 def queue_options(

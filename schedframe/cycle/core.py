@@ -26,9 +26,8 @@ from .binding.paused import PausedBindings
 from .cluster_view import ClusterView
 from .events import EventRecorder
 from .messages import Message, WorkEnded, WorkKind
-from .metering.gaps import MeasuredCycles
+from .metering.calls import EveryCall
 from .metering.meter import Meter
-from .metering.plugin_calls import EveryCall
 from .outcomes import SchedulerObserver
 from .runtime.clock import Clock
 from .runtime.executors import Done, Executor, Work
@@ -107,8 +106,6 @@ class Core:
     """Called with every timed attempt that bound its pod."""
     meter: Meter | None = None
     """Counts for metrics and statistics."""
-    cycles: MeasuredCycles = field(init=False)
-    """Those of the meter, if there is one."""
     tracing: AttemptTracer | None = None
     calls: dict[str, EveryCall] = field(factory=dict)
     """By scheduler name; empty unless every call of a plugin is timed."""
@@ -116,7 +113,6 @@ class Core:
 
     def __attrs_post_init__(self) -> None:
         self.now = self.clock()
-        self.cycles = MeasuredCycles() if self.meter is None else self.meter.cycles
         self.writes = PodWriteQueue(self)
         self.view = ClusterView(self.time)
         self.events = EventRecorder(self.cluster, self.time)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
@@ -102,51 +103,36 @@ class Histogram:
     """Counts durations; a bucket for each duration that differs by more than 3.2 %.
 
     Any thread may add. Durations are kept as they are until there are :data:`BATCH` of them: counting them
-    together costs a tenth of counting them one by one. Only those in the bucket of a bound are compared with
-    it, the others follow from the counts of the buckets.
+    together costs a tenth of counting them one by one.
     """
 
     bounds: tuple[float, ...] = ()
     """Bounds of :meth:`distribution`."""
-    _edges: npt.NDArray[np.float64] = field(init=False)
-    _edge_buckets: npt.NDArray[np.int64] = field(init=False)
-    """The bucket of each bound."""
-    _has_edge: npt.NDArray[np.bool_] = field(init=False)
-    """By bucket, whether a bound is in it."""
-    _near_up_to: npt.NDArray[np.int64] = field(init=False)
-    """Number of durations up to each bound, only of those in buckets that have a bound."""
+    append: Callable[[float], None] = field(init=False)
+    """Takes in one duration at a third of the price of :meth:`add`, for what happens to each pod.
+
+    The caller has to call :meth:`fold_if_full` now and then, or memory grows by 8 bytes for each duration.
+    """
     _count: int = 0
     _total: float = 0.0
     _longest: float = 0.0
     _buckets: npt.NDArray[np.int64] = field(factory=lambda: np.zeros(_BUCKETS, np.int64))
     """Number of durations by bucket."""
-    _new: list[float] = field(factory=list, init=False)
+    _by_bound: npt.NDArray[np.int64] = field(init=False)
+    """Number of durations up to each of ``bounds``, the one below excluded; then of those above all."""
+    _new: array[float] = field(factory=lambda: array("d"), init=False)
     """Durations that are not counted yet."""
     _lock: threading.Lock = field(factory=threading.Lock)
     """Held while durations are counted."""
 
     def __attrs_post_init__(self) -> None:
-        self._edges = np.array(self.bounds, np.float64)
-        self._edge_buckets = _bucket_numbers(self._edges)
-        self._has_edge = np.zeros(_BUCKETS, np.bool_)
-        self._has_edge[self._edge_buckets] = True
-        self._near_up_to = np.zeros(len(self.bounds), np.int64)
+        self._by_bound = np.zeros(len(self.bounds) + 1, np.int64)
+        self.append = self._new.append
 
     def add(self, seconds: float) -> None:
         """Take in one duration; amortised O(1)."""
-        new = self._new
-        new.append(seconds)
-        if len(new) >= BATCH:
-            self.fold_if_full()
-
-    @property
-    def later(self) -> Callable[[float], None]:
-        """Function that takes in one duration, in a third of the time of :meth:`add`.
-
-        It keeps all durations until :meth:`fold_if_full` or a reader is called: without these calls memory
-        grows by 32 bytes for each duration.
-        """
-        return self._new.append
+        self._new.append(seconds)
+        self.fold_if_full()
 
     def fold_if_full(self) -> None:
         """Count the durations that are not counted yet if there are many. O(1) amortised."""
@@ -154,19 +140,11 @@ class Histogram:
             with self._lock:
                 self._fold()
 
-    def add_all(self, durations: npt.NDArray[np.float64]) -> None:
-        """Take in many durations. O(number of durations)."""
-        with self._lock:
-            self._count_in(durations)
-
     def distribution(self) -> Distribution:
-        """Return the durations so far by ``bounds``. O(buckets)."""
+        """Return the durations so far by ``bounds``. O(bounds)."""
         with self._lock:
             self._fold()
-            clear = np.where(self._has_edge, 0, self._buckets).cumsum()
-            up_to = clear[self._edge_buckets] + self._near_up_to
-            counts = np.diff(up_to, prepend=0, append=self._count)
-            return Distribution(self.bounds, tuple(counts.tolist()), self._total)
+            return Distribution(self.bounds, tuple(self._by_bound.tolist()), self._total)
 
     def __bool__(self) -> bool:
         return bool(self._count or self._new)
@@ -195,23 +173,17 @@ class Histogram:
         count = len(self._new)  # other threads may append at the end
         if not count:
             return
-        durations = np.array(self._new[:count])
+        durations = np.frombuffer(self._new[:count])
         del self._new[:count]
-        self._count_in(durations)
-
-    def _count_in(self, durations: npt.NDArray[np.float64]) -> None:
-        self._count += len(durations)
+        self._count += count
         self._total += float(durations.sum())
         self._longest = max(self._longest, float(durations.max()))
         numbers = _bucket_numbers(durations)
         first = int(numbers.min())
-        numbers -= first
-        counts = np.bincount(numbers)
+        counts = np.bincount(numbers - first)
         self._buckets[first : first + len(counts)] += counts
-        # Durations of one kind fill few buckets, in which there is seldom a bound.
-        if self._has_edge[first : first + len(counts)].any():
-            near = durations[self._has_edge[first:][numbers]]
-            self._near_up_to += np.sort(near).searchsorted(self._edges, side="right")
+        place = np.searchsorted(self.bounds, durations)
+        self._by_bound += np.bincount(place, minlength=len(self._by_bound))
 
     def _quantile(self, share: float) -> float:
         bucket = int(np.searchsorted(self._buckets.cumsum(), ceil(share * self._count)))

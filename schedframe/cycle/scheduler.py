@@ -298,7 +298,8 @@ class Scheduler:
         started = trace = None
         if self._timed:
             started = perf_counter()
-            core.cycles.begin()
+            if core.meter is not None:
+                core.meter.cycles.begin()
             if core.tracing is not None:
                 trace = core.tracing.begin(framework.profile_name, info, started)
         decision = core.search.decide(framework, pod)

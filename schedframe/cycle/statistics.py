@@ -13,11 +13,10 @@ from .._tables import Cell, Table, Tabular
 from .._value import record
 from .core import Core
 from .latency import Histogram, Latency
+from .metering.calls import EveryCall
 from .metering.collect import collect
 from .metering.families import MetricFamily
-from .metering.meter import Meter
-from .metering.plugin_calls import EveryCall
-from .metering.profile_meter import ProfileMeter
+from .metering.meter import Meter, ProfileMeter
 from .outcomes import AttemptResult
 
 
@@ -143,7 +142,7 @@ def _of_profile(counts: ProfileMeter, calls: EveryCall | None) -> ProfileStatist
 
 def _points(counts: ProfileMeter) -> dict[str, Latency]:
     by_point: dict[str, list[Histogram]] = {}
-    for (point, _), histogram in counts.runs():
+    for (point, _), histogram in list(counts.points.items()):
         if histogram:
             by_point.setdefault(f"{point[0].lower()}{point[1:]}", []).append(histogram)
     return {point: Histogram.total(found).latency() for point, found in by_point.items()}
@@ -159,7 +158,7 @@ def _all_calls(calls: EveryCall) -> dict[str, dict[str, Latency]]:
 
 def _sampled(counts: ProfileMeter) -> dict[str, dict[str, Latency]]:
     plugins: dict[str, dict[str, Latency]] = {}
-    for (plugin, point), series in list(counts.calls.counts.series.items()):
+    for (plugin, point), series in list(counts.calls.series.items()):
         durations = Histogram.total(list(series.durations.values()))
         if durations:
             plugins.setdefault(point, {})[plugin] = durations.latency()

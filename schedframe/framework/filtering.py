@@ -60,33 +60,28 @@ def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFi
     names: frozenset[str] | None = None
     plugins: set[str] = set()
     rejection: Status | None = None
-    entry = None
-    try:
-        for entry in plan.pre_filter:
-            try:
-                answer = entry.call(state, pod, rows)
-            except plugin_faults() as error:
-                return PreFilterOutcome(from_exception(entry.name, "pre_filter", error, pod))
-            if answer is None:
-                continue
-            if isinstance(answer, PreFilterResult):
-                plugins.add(entry.name)
-                names = answer.node_names if names is None else names & answer.node_names
-                if not names:
-                    return PreFilterOutcome(_nothing_left(plugins), names, frozenset(plugins))
-                continue
-            if isinstance(answer, Status) and answer.code is Code.SKIP:
-                state.skip_filter_plugins.add(entry.name)
-                continue
-            status = _pre_filter_status(entry.name, answer)
-            if status is None:
-                continue
-            if status.code is not Code.UNSCHEDULABLE:
-                return PreFilterOutcome(status)
-            rejection = status
-    finally:
-        if plan.runs is not None and entry is not None:
-            plan.runs.pre_filter[entry.name, tuple(state.skip_filter_plugins)] += 1
+    for entry in plan.pre_filter:
+        try:
+            answer = entry.call(state, pod, rows)
+        except plugin_faults() as error:
+            return PreFilterOutcome(from_exception(entry.name, "pre_filter", error, pod))
+        if answer is None:
+            continue
+        if isinstance(answer, PreFilterResult):
+            plugins.add(entry.name)
+            names = answer.node_names if names is None else names & answer.node_names
+            if not names:
+                return PreFilterOutcome(_nothing_left(plugins), names, frozenset(plugins))
+            continue
+        if isinstance(answer, Status) and answer.code is Code.SKIP:
+            state.skip_filter_plugins.add(entry.name)
+            continue
+        status = _pre_filter_status(entry.name, answer)
+        if status is None:
+            continue
+        if status.code is not Code.UNSCHEDULABLE:
+            return PreFilterOutcome(status)
+        rejection = status
     if rejection is None and names is None:
         return _ALL_PASS
     return PreFilterOutcome(rejection, names, frozenset(plugins))

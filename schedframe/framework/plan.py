@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-from attrs import field
 
 from .._value import record
 from ..errors import PluginError
@@ -14,13 +11,6 @@ from .declarations import BoolDeclaration, declares
 from .hook_calls import Call, ForNodes, Guard, Observer, collected
 from .normalization import Normalization
 from .points import HOOKS, HOOKS_OF_POINT
-
-Run = tuple[str, tuple[str, ...]]
-"""The plugin that was called last, and the plugins that answered that they skip the pod, in any order."""
-
-
-def _runs() -> dict[Run, int]:
-    return defaultdict(int)
 
 
 @record(frozen=True)
@@ -139,44 +129,6 @@ class Plan:
     """Plugin → what its skips depend on."""
     signatures: tuple[tuple[str, Call | None], ...] = ()
     """The plugins at pre_filter, filter, pre_score or score with their pod_signature, if they have one."""
-    runs: PointRuns | None = None
-    """Counts the runs of pre_filter and pre_score, if they are to be counted."""
-
-
-@record(eq=False)
-class PointRuns:
-    """Which calls of pre_filter and pre_score a plan made, for metrics.
-
-    How often each point ran in which way: to count a run takes a third of the time of counting its calls.
-    """
-
-    pre_filter: dict[Run, int] = field(factory=_runs)
-    pre_score: dict[Run, int] = field(factory=_runs)
-    parts: list[tuple[Plan, PointRuns]] = field(factory=list)
-    """Plans with some of the plugins, which count their own runs."""
-
-    def of_part(self, plan: Plan) -> None:
-        """Let *plan* count its own runs: it has some of the plugins."""
-        plan.runs = PointRuns()
-        self.parts.append((plan, plan.runs))
-
-    def calls(self, plan: Plan) -> Counter[tuple[str, str]]:
-        """Return the calls so far that did not skip, by plugin and hook; *plan* made them. Any thread."""
-        found = Counter[tuple[str, str]]()
-        points = (
-            ("pre_filter", self.pre_filter, plan.pre_filter),
-            ("pre_score", self.pre_score, plan.pre_score),
-        )
-        for hook, runs, entries in points:
-            for (last, skipped), count in list(runs.items()):
-                for entry in entries:
-                    if entry.name not in skipped:
-                        found[entry.name, hook] += count
-                    if entry.name == last:
-                        break
-        for part, of_part in list(self.parts):
-            found += of_part.calls(part)
-        return found
 
 
 @record(eq=False)

@@ -66,24 +66,19 @@ class ScoreTable:
 
 def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status | None:
     """Run the pre_score plugins in order; an error or ``None``."""
-    entry = None
-    try:
-        for entry in plan.pre_score:
-            try:
-                status = entry.call(state, pod, rows)
-            except plugin_faults() as error:
-                return from_exception(entry.name, "pre_score", error, pod)
-            if status is None:
-                continue
-            if isinstance(status, Status) and status.code is Code.SKIP:
-                state.skip_score_plugins.add(entry.name)
-                continue
-            problem = read_status(entry.name, "pre_score", status, "None or a Status", _ANY_CODE)
-            if problem is not None:
-                return as_error(entry.name, "pre_score", problem)
-    finally:
-        if plan.runs is not None and entry is not None:
-            plan.runs.pre_score[entry.name, tuple(state.skip_score_plugins)] += 1
+    for entry in plan.pre_score:
+        try:
+            status = entry.call(state, pod, rows)
+        except plugin_faults() as error:
+            return from_exception(entry.name, "pre_score", error, pod)
+        if status is None:
+            continue
+        if isinstance(status, Status) and status.code is Code.SKIP:
+            state.skip_score_plugins.add(entry.name)
+            continue
+        problem = read_status(entry.name, "pre_score", status, "None or a Status", _ANY_CODE)
+        if problem is not None:
+            return as_error(entry.name, "pre_score", problem)
     return None
 
 

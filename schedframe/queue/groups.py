@@ -123,8 +123,6 @@ class GroupPools(Pools):
             info.place = self.next_place()
         return Pools.enter_active(self, info, cause, now, admitted=admitted)
 
-    arrive = enter_active
-
     def leave(self, info: QueuedPodInfo) -> None:
         """See :class:`Pools`."""
         self.gated.remove(info)

@@ -9,8 +9,10 @@ from typing import Any, Final
 
 from ..api import Pod
 from ..errors import InvariantError
+from . import counting
 from .backoff import BackoffQueues
 from .cohort import Cohort, cohort_of, line_of
+from .counting import QueueCounts
 from .events import (
     UNSCHEDULABLE_POD_ADD,
     UNSCHEDULABLE_POD_UPDATE,
@@ -56,7 +58,17 @@ class Pools:
     move a pod return whether :meth:`pop` may return it now.
     """
 
-    __slots__ = ("_gates", "_hints", "_nominator", "active", "backoff", "by_key", "cohorts", "waiting")
+    __slots__ = (
+        "_gates",
+        "_hints",
+        "_nominator",
+        "active",
+        "backoff",
+        "by_key",
+        "cohorts",
+        "counter",
+        "waiting",
+    )
 
     def __init__(
         self,
@@ -69,6 +81,8 @@ class Pools:
         sort_key: Callable[[QueuedPodInfo], Any] | None,
         less: Callable[[QueuedPodInfo, QueuedPodInfo], bool] | None,
     ) -> None:
+        self.counter: QueueCounts | None = None
+        """Counts which pods enter, and why, for metrics."""
         self._gates = gates
         self._hints = hints
         self._nominator = nominator
@@ -90,17 +104,16 @@ class Pools:
         """Remove and return the first active pod, else the first in backoff after a rejection. O(log n)."""
         info = self.active.pop()
         if info is None:
-            info = self._pop_early()
+            info = self.backoff.pop_early()
             if info is None:
                 return None
+            if self.counter is not None:
+                self.counter.popped_early()
         if info.cohort is None:
             del self.by_key[info.key]
         else:
             del self.cohorts[info.key]
         return info
-
-    def _pop_early(self) -> QueuedPodInfo | None:
-        return self.backoff.pop_early()
 
     def _file(self, info: QueuedPodInfo) -> None:
         cohort = cohort_of(info)
@@ -231,12 +244,13 @@ class Pools:
     def enter_active(self, info: QueuedPodInfo, cause: str, now: float, *, admitted: bool = False) -> bool:
         """Move *info* to the active pool; *admitted*: it has passed the gates already. O(log n)."""
         if not admitted and not self._gates.admit(info):
-            self._hold(info, cause, now)
+            self._wait_for(info, cause, now)
             return False
         if info.initial_attempt is None:
             info.initial_attempt = now
         self.active.add(info)  # first: if ``on_fault`` raises, the pod stays where it is
-        if info.pool is not None:
+        before = info.pool
+        if before is not None:
             self.leave(info)
         info.pool = _ACTIVE
         if info.cohort is None:
@@ -246,13 +260,16 @@ class Pools:
         nominated = self._nominator.nominations or info.pod.status.nominated_node_name
         if nominated and cause in _RENOMINATING:
             self._nominator.add(info.pod, mode=NominatingMode.NOOP)
+        if self.counter is not None:
+            self.counter.entered(counting.ACTIVE, info, before, cause)
         return True
 
-    arrive = enter_active
-    """What a new pod does; subclasses that override ``enter_active`` leave this as it is, for its speed."""
-
-    def _hold(self, info: QueuedPodInfo, cause: str, now: float) -> None:
+    def _wait_for(self, info: QueuedPodInfo, cause: str, now: float) -> None:
+        """Let *info* wait because of *cause*."""
+        before = info.pool
         self.wait(info, now)
+        if self.counter is not None:
+            self.counter.entered(counting.UNSCHEDULABLE, info, before, cause)
 
     def wait(self, info: QueuedPodInfo, now: float) -> None:
         """Move *info* to the unschedulable pool, or the gated one if it has a gate. O(log n)."""
@@ -268,7 +285,7 @@ class Pools:
 
     def wait_rejected(self, info: QueuedPodInfo, now: float) -> None:
         """Let *info* wait after an attempt that failed. O(log n)."""
-        self.wait(info, now)
+        self._wait_for(info, SCHEDULE_ATTEMPT_FAILURE, now)
 
     def candidates_for(self, event: ClusterEvent) -> list[tuple[HintPlan, list[QueuedPodInfo]]]:
         """Return the waiting pods that *event* may help, with the hints to run. O(groups + pods in them).
@@ -367,10 +384,12 @@ class Pools:
 
     def _enter_backoff(self, info: QueuedPodInfo, cause: str, now: float, held: bool) -> bool:
         if not self._gates.admit(info):
-            self.wait(info, now)
+            self._wait_for(info, cause, now)
             return False
-        pool = self.backoff.add(info, held=held)
+        pool, before = self.backoff.add(info, held=held), info.pool
         self.leave(info)
         self._file(info)
         info.pool = pool
+        if self.counter is not None:
+            self.counter.entered(counting.BACKOFF, info, before, cause)
         return not held

@@ -85,11 +85,9 @@ class PriorityQueue(QueueView):
             return
         now = self._clock()
         info = QueuedPodInfo(pod, now, self._next_place())
-        if self._pools.arrive(info, UNSCHEDULABLE_POD_ADD.label, now):
-            if self._counts is not None:
-                self._counts.added += 1
-            if self._on_ready is not None:
-                self._on_ready()
+        entered = self._pools.enter_active(info, UNSCHEDULABLE_POD_ADD.label, now)
+        if entered and self._on_ready is not None:
+            self._on_ready()
 
     def update(self, old: Pod, new: Pod, *, echo: bool = False) -> None:
         """Update a waiting pod that changed. O(log n), and the hints of its rejectors if it is unschedulable.

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ..api import Pod
 from .backoff import BackoffQueues
 from .cohort import Cohort, cohort_of, line_of
-from .counting import TimingHints, counting
+from .counting import TimingHints
 from .gates import Gates
 from .hints import HintTable
 from .in_flight import InFlight
@@ -41,7 +41,6 @@ class QueueView:
         self._closed = False
         self._lister = options.pod_lister
         self._on_ready = options.on_ready
-        self._counts = options.counts
         self._hints = hint_table(options)
         self._in_flight = InFlight(options.max_in_flight_events)
         self.nominator = Nominator(self._may_be_nominated)
@@ -57,9 +56,7 @@ class QueueView:
         else:
             key = options.sort_key
             sort_key = keyed_order(by_priority if key is None else SortKey(sorter, key, on_fault).of)
-        counts = options.counts
-        make_pools = self._POOLS if counts is None else counting(self._POOLS, counts)
-        return make_pools(
+        pools = self._POOLS(
             Gates(options.profiles, on_fault),
             self._hints,
             self.nominator,
@@ -68,6 +65,8 @@ class QueueView:
             sort_key=sort_key,
             less=less,
         )
+        pools.counter = options.counts
+        return pools
 
     def has_active(self) -> bool:
         """Return whether ``pop`` would return a pod now, without a backoff that is cut short. O(1)."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from schedframe.cycle.metering import meter
-from schedframe.cycle.metering.gaps import MeasuredCycles
-from schedframe.cycle.metering.meter import Meter
-from schedframe.cycle.metering.profile_meter import ProfileMeter
+from schedframe.cycle.metering.calls import MeasuredCycles
+from schedframe.cycle.metering.meter import Meter, ProfileMeter
 from schedframe.cycle.runtime.clock import VirtualClock
 
 

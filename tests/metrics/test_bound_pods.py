@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from attrs import define
@@ -13,8 +15,7 @@ from schedframe.bench.clock import SkippingClock
 from schedframe.cycle.latency import Distribution
 from schedframe.cycle.metering import catalogue
 from schedframe.cycle.metering.collect import _attempts
-from schedframe.cycle.metering.gaps import MeasuredCycles
-from schedframe.cycle.metering.profile_meter import ProfileMeter
+from schedframe.cycle.metering.meter import Meter
 from schedframe.metrics import MetricFamily, SchedulerMetrics
 from schedframe.testing import node, pod
 
@@ -72,11 +73,15 @@ def test_pods_count_by_their_attempts_and_by_what_caused_the_last_one(
 
 
 def test_metrics_are_read_while_pods_are_bound_in_more_and_more_attempts() -> None:
-    counts, ended = ProfileMeter(MeasuredCycles()), threading.Event()
+    meter, ended = Meter(VirtualClock()), threading.Event()
+    counts = meter.of_profile("default-scheduler")
+    profile = SimpleNamespace(profile=SimpleNamespace(scheduler_name="default-scheduler"))
 
     def bind() -> None:
         for attempts in range(1, 20_000):
-            counts.pod_bound(0.0, attempts, flushed=False)
+            info: Any = SimpleNamespace(attempts=attempts, initial_attempt=0.0, flushed=False)
+            attempt: Any = SimpleNamespace(info=info, framework=profile, started=0.0, searched=0.0, ended=0.0)
+            meter.bound(attempt)
         ended.set()
 
     interval = sys.getswitchinterval()

@@ -24,13 +24,11 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.cycle.latency import BATCH
+from schedframe.cycle.latency import BATCH, Histograms
 from schedframe.cycle.metering import meter as metering
-from schedframe.cycle.metering.catalogue import CALL_SECONDS
-from schedframe.cycle.metering.exchanges import switch
-from schedframe.cycle.metering.gaps import SAMPLED, TOGETHER, MeasuredCycles
-from schedframe.cycle.metering.plugin_calls import POINT_OF_HOOK, CallCounts, SampledCalls
-from schedframe.framework.plan import Plan, PointRuns, compile_plan
+from schedframe.cycle.metering.calls import FOLDED, POINT_OF_HOOK, SAMPLED, MeasuredCycles, PluginCalls
+from schedframe.cycle.metering.catalogue import POINT_SECONDS
+from schedframe.framework.plan import compile_plan
 from schedframe.framework.points import HOOK_ARGUMENTS, HOOKS_OF_POINT
 from schedframe.metrics import SchedulerMetrics
 from schedframe.testing import node, pod
@@ -174,59 +172,8 @@ def test_a_reload_keeps_what_was_counted() -> None:
     assert evaluations(metrics) == CALLED
 
 
-def test_no_reader_sees_a_count_while_a_plan_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    scheduler, metrics = world([{}] * 3)
-    assert scheduler.core.meter is not None
-    calls = scheduler.core.meter.profiles[DEFAULT].calls
-    held, count = list[bool](), PointRuns.calls
-
-    def watched(runs: PointRuns, plan: Plan) -> Counter[tuple[str, str]]:
-        held.append(calls.lock.locked())
-        return count(runs, plan)
-
-    monkeypatch.setattr(PointRuns, "calls", watched)
-    scheduler.close()
-    assert evaluations(metrics) == CALLED
-    assert held
-    assert all(held)
-
-
-def test_durations_are_counted_in_batches_without_events_and_readers() -> None:
-    scheduler, _ = world([])
-    assert scheduler.core.meter is not None
-    counts = scheduler.core.meter.profiles[DEFAULT]
-    for _ in range(BATCH):
-        counts.searched(1e-3)
-        counts.rejected(1e-3)
-        counts.point_ended("postFilter", 1e-3, Status.unschedulable())
-    kept = [counts.search, counts.unschedulable, counts.points["PostFilter", "Unschedulable"]]
-    assert [len(each._new) for each in kept] == [BATCH] * 3
-    for _ in range(100 * SAMPLED * TOGETHER):
-        scheduler.core.cycles.begin()
-    assert [len(each._new) for each in kept] == [0] * 3
-
-
-def test_calls_are_exchanged_only_while_cycles_are_measured() -> None:
-    scheduler, _ = world([])
-    plan = scheduler.core.frameworks[DEFAULT].plan
-    entries = [*plan.pre_filter, *plan.pre_score, *plan.reserve, *plan.post_filter, *plan.pre_flight.values()]
-
-    def plain() -> list[bool]:
-        return [entry.call.__module__ != SampledCalls.__module__ for entry in entries]
-
-    cycles = scheduler.core.cycles
-    for measured in (cycles.now, not cycles.now, cycles.now):
-        if cycles.now != measured:
-            cycles.turn()
-        assert plain() == [not measured] * len(entries)
-    if not cycles.now:
-        cycles.turn()
-    scheduler.close()
-    assert all(plain()), "a plan that is in use no more is as it was"
-
-
 def test_the_first_event_is_measured_and_then_one_after_each_gap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metering, "random_gap_of_events", lambda: 3)
+    monkeypatch.setattr(metering, "random_gap", lambda mean: 3)
     scheduler, _ = world([])
     meter, cluster = scheduler.core.meter, scheduler.core.cluster
     assert meter is not None
@@ -241,9 +188,8 @@ def test_the_first_event_is_measured_and_then_one_after_each_gap(monkeypatch: py
 
 
 def test_each_hook_is_measured_and_none_twice() -> None:
-    cycles, counts = MeasuredCycles(), CallCounts(CALL_SECONDS.bounds)
-    calls = SampledCalls(counts, cycles)
-    hooks = [hook for hook in POINT_OF_HOOK if hook not in ("pre_bind", "bind")]
+    cycles = MeasuredCycles()
+    calls = PluginCalls(cycles, Histograms(POINT_SECONDS.bounds))
     functions = {
         hook: hookimpl(eval(f"lambda {', '.join(('self', *HOOK_ARGUMENTS[hook]))}: None"))
         for hook in POINT_OF_HOOK
@@ -252,80 +198,62 @@ def test_each_hook_is_measured_and_none_twice() -> None:
     plugins = {"All": type("All", (), functions)(), "Sort": sort}
     enabled = {point: [("All", 1)] for point in HOOKS_OF_POINT if point != "queueSort"}
     plan = compile_plan(plugins, {**enabled, "queueSort": [("Sort", 0)]}, guards=[calls])
-    exchanges = calls.add_plan(plan)
     holders: dict[str, Callable[[], Any]] = {
         "pod_signature": lambda: dict(plan.signatures)["All"],
         "pre_bind_pre_flight": lambda: plan.pre_flight["All"].call,
         "normalize_scores": lambda: plan.score[0].normalize,
         **{hook: partial(getattr, plan.pod_hooks[0], hook) for hook in ("add_pod", "remove_pod")},
-        **{hook: partial(getattr, plan.filter[0], hook) for hook in hooks if hook.startswith("filter")},
-        **{hook: partial(getattr, plan.score[0], hook) for hook in hooks if hook.startswith("score")},
+        **{hook: partial(getattr, plan.filter[0], hook) for hook in functions if hook.startswith("filter")},
+        **{hook: partial(getattr, plan.score[0], hook) for hook in functions if hook.startswith("score")},
     }
     for measured in (False, True):
         cycles.now = measured
-        switch(exchanges, timed=measured)
-        for hook in hooks:
+        for hook in functions:
             call = holders[hook]() if hook in holders else getattr(plan, hook)[0].call
             call(*range(len(HOOK_ARGUMENTS[hook])))
-    found = {point: len(series.durations["Success"]._new) for (_, point), series in counts.series.items()}
-    assert Counter(found) == Counter(POINT_OF_HOOK[hook] for hook in hooks)
+    durations = {point: each.durations["Success"] for (_, point), each in calls.series.items()}
+    found = {point: each.distribution().count for point, each in durations.items()}
+    assert found == Counter(POINT_OF_HOOK[hook] for hook in functions)
+    runs = {point: each.distribution().count for (point, _), each in calls.points.items()}
+    assert runs == {"PreBind": 2, "Bind": 2}
 
 
 def test_one_cycle_in_ten_is_measured() -> None:
-    cycles, measured = MeasuredCycles(), list[bool]()
+    cycles, measured, folds = MeasuredCycles(), 0, list[None]()
+    cycles.fold = lambda: folds.append(None)
     for _ in range(200_000):
         cycles.begin()
-        measured.append(cycles.now)
-    assert 0.07 < sum(measured) / len(measured) < 0.14
-    in_row = [len(run) for run in "".join("x" if each else " " for each in measured).split()]
-    assert in_row[:4] == [SAMPLED, 2 * SAMPLED, 4 * SAMPLED, 8 * SAMPLED], "few at first"
-    assert set(in_row[4:-1]) == {TOGETHER}
-    assert True in measured[: 2 * SAMPLED], "short runs have some, too"
+        measured += cycles.now
+    assert 19_000 < measured < 21_000
+    assert len(folds) == 1 + (measured - 1) // FOLDED
 
 
 def test_of_calls_for_each_node_one_cycle_in_a_hundred_is_measured() -> None:
-    counts, cycles = CallCounts(CALL_SECONDS.bounds), MeasuredCycles()
-    calls = SampledCalls(counts, cycles)
+    cycles = MeasuredCycles()
+    calls = PluginCalls(cycles, Histograms(POINT_SECONDS.bounds))
     plain: Callable[..., None] = lambda *_: None  # noqa: E731 - compared below
     chosen = calls.in_loops(plain, "filter", "Own")
     assert [chosen(5) is plain for _ in range(100)] == [True] * 100, "no cycle is measured"
-    cycles.turn()
+    cycles.now = True
     measured = [each for each in (chosen(5) for _ in range(1000)) if each is not plain]
-    assert 60 < len(measured) < 160
+    assert 50 < len(measured) < 170
     for _ in range(5):
         measured[0](None, None, None)
-    series = counts.of("Own", "Filter")
-    assert series.calls == 1100 * 5
+    series = calls.of("Own", "Filter")
+    assert series.evaluations == 1100 * 5
     assert series.durations["Success"].distribution().count == 5
 
 
-def test_filters_of_one_search_are_one_run_and_those_of_dry_runs_are_none() -> None:
-    low = [pod(f"low{i}").requests(cpu="60").priority(0) for i in range(NODES)]
-    high = pod("high").requests(cpu="60").priority(10)
-    nodes = [node(f"n{i}").allocatable(cpu="64", pods=500) for i in range(NODES)]
-    cluster, metrics = InMemoryCluster([*nodes, *low]), SchedulerMetrics()
-    scheduler = Scheduler(
-        cluster, seed=0, metrics=metrics, plugins=[ByNode], score_all_nodes=False, remember=0
-    )
-    scheduler.run_until_idle()
-    runs = _filter_runs(metrics)
-    assert runs == {("Filter", "Success", DEFAULT): NODES}, "each node of a search is none of its own"
-    cluster.create(high.build())
-    scheduler.run_until_idle()
-    assert metrics_value(metrics, "preemption_attempts_total") == 1
-    found = _filter_runs(metrics)
-    # The search that fails; then the nominated node alone, which has room now.
-    assert found == {("Filter", "Success", DEFAULT): NODES + 2}
-
-
-def metrics_value(metrics: SchedulerMetrics, name: str) -> Any:
-    """The only sample of a metric without labels."""
-    (family,) = [each for each in metrics.families() if each.metric.name == f"scheduler_{name}"]
-    return family.samples[()]
-
-
-def _filter_runs(metrics: SchedulerMetrics) -> dict[tuple[str, ...], int]:
-    name = "scheduler_framework_extension_point_duration_seconds"
-    (family,) = [each for each in metrics.families() if each.metric.name == name]
-    found: dict[tuple[str, ...], Any] = dict(family.samples)
-    return {labels: runs.count for labels, runs in found.items() if labels[0] == "Filter"}
+def test_durations_of_bound_pods_do_not_pile_up_until_they_are_read() -> None:
+    pods = [pod(f"p{i}").requests(cpu="1m") for i in range(2000)]
+    cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=3000), *pods])
+    with Scheduler(cluster, seed=0, metrics=SchedulerMetrics()) as scheduler:
+        scheduler.run_until_idle()
+        meter = scheduler.core.meter
+        assert meter is not None
+        counts = meter.profiles[DEFAULT]
+        binds = counts.points["Bind", "Success"]
+        kept = [counts.scheduled, counts.search, counts.pod_seconds[1], binds]
+        waiting = [len(each._new) for each in kept]
+    assert max(waiting) < BATCH + 2 * SAMPLED * FOLDED
+    assert [each.distribution().count for each in kept] == [2000] * 4

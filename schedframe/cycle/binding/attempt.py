@@ -40,8 +40,6 @@ class Attempt(Binding):
     """Moment of :class:`PausedBindings` at which the executor last got it."""
     unknown_outcomes: int = 0
     """How often the cluster did not say what became of the bind."""
-    ended: float = 0.0
-    """When it had bound the pod, before post_bind, in seconds of ``perf_counter``; set if it is timed."""
     trace: AttemptTrace | None = None
     """``None``: it is not traced."""
 
@@ -54,9 +52,9 @@ class Attempt(Binding):
         # that has a default on the class.
         self.deleted = False
         """The pod was deleted, or placed by another scheduler, while it was being bound."""
-        self.started = self.searched = 0.0
-        """When it was popped and when the search was over, in seconds of ``perf_counter``; ``started`` is 0
-        if it is not timed, or counted already."""
+        self.started = self.searched = self.ended = 0.0
+        """When it was popped, when the search was over and when it had bound the pod, in seconds of
+        ``perf_counter``; ``started`` is 0 if it is not timed, or counted already."""
 
     @override
     def begin_bind(self) -> Status | None:

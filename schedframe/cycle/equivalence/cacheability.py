@@ -86,10 +86,7 @@ def part_of(plan: Plan, names: Container[str]) -> Plan:
     parts: dict[str, Any] = {
         point: tuple(entry for entry in getattr(plan, point) if entry.name in names) for point in points
     }
-    part = evolve(plan, **parts)
-    if plan.runs is not None:
-        plan.runs.of_part(part)
-    return part
+    return evolve(plan, **parts)
 
 
 def _names(plan: Plan, *points: str) -> set[str]:

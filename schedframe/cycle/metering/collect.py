@@ -12,9 +12,7 @@ from ..core import Core
 from ..latency import Distribution, Histogram
 from . import catalogue
 from .families import Metric, MetricFamily, MetricValue
-from .meter import Meter
-from .profile_meter import ProfileMeter
-from .reloads import ACCEPTED, REFUSED
+from .meter import MOST_ATTEMPTS, Meter, ProfileMeter
 
 _QUEUE_OF: Mapping[Pool, str] = {
     Pool.ACTIVE: "active",
@@ -40,16 +38,15 @@ def _all(core: Core, meter: Meter) -> Iterator[tuple[Metric, _Samples]]:
     yield catalogue.PERMIT_SECONDS, _distributions(meter.permits)
     yield catalogue.WRITE_SECONDS, (writes := _distributions(meter.writes))
     yield catalogue.WRITES, {labels: _count(value) for labels, value in writes.items()}
-    yield catalogue.INCOMING, _numbers(meter.queue.entered())
+    yield catalogue.INCOMING, _numbers(meter.queue.so_far())
     yield catalogue.GROUP_SECONDS, (groups := _distributions(meter.groups))
     yield catalogue.GROUP_ATTEMPTS, {labels: _count(value) for labels, value in groups.items()}
     if meter.group_searches:
         yield catalogue.GROUP_SEARCH_SECONDS, {(): meter.group_searches.distribution()}
     yield catalogue.VICTIMS, {(): meter.victims.distribution()}
     yield catalogue.PREEMPTION_ATTEMPTS, {(): meter.preemption_attempts}
-    reloads = meter.reloads
-    yield catalogue.RELOADS, {(ACCEPTED,): reloads.accepted, (REFUSED,): reloads.refused}
-    yield catalogue.LAST_RELOAD, {(): int(reloads.last_accepted)}
+    yield catalogue.RELOADS, {(result,): count for result, count in meter.reloads.by_result.items()}
+    yield catalogue.LAST_RELOAD, {(): int(meter.reloads.last_accepted)}
     yield catalogue.STALE_VIEW, {(kind,): 1 for kind in core.view.stale}
     yield catalogue.HELD_SECONDS, {(): core.view.held_seconds()}
     yield from _gauges(core)
@@ -66,12 +63,13 @@ def _attempts(profiles: Mapping[str, ProfileMeter]) -> Iterator[tuple[Metric, _S
     yield catalogue.ATTEMPTS, {labels: _count(value) for labels, value in attempts.items()}
     counts = list(profiles.values())
     yield catalogue.SEARCH_SECONDS, _total(each.search for each in counts)
-    tries = sum((each.attempts_so_far() for each in counts), Counter[int]())
+    tries = sum((Counter(dict(each.attempts)) for each in counts), Counter[int]())
     yield catalogue.POD_ATTEMPTS, {(): Distribution.of(catalogue.POD_ATTEMPTS.bounds, tries)}
     yield catalogue.AFTER_FLUSH, {(): sum(each.after_flush for each in counts)}
     ages: _Samples = {}
     for each in counts:
-        _add(ages, _distributions(each.pod_seconds))
+        by_attempts = {_label(number): ages for number, ages in list(each.pod_seconds.items())}
+        _add(ages, _distributions(by_attempts))
     yield catalogue.POD_SECONDS, dict(sorted(ages.items()))
 
 
@@ -80,10 +78,9 @@ def _plugins(profiles: Mapping[str, ProfileMeter]) -> Iterator[tuple[Metric, _Sa
     calls: _Samples = {}
     evaluations: _Samples = {}
     for name, profile in profiles.items():
-        for labels, durations in profile.runs():
-            if durations:
-                _add(points, {(*labels, name): durations.distribution()})
-        for (plugin, point), series in list(profile.calls.counts.series.items()):
+        for labels, durations in _distributions(profile.points).items():
+            points[*labels, name] = durations
+        for (plugin, point), series in list(profile.calls.series.items()):
             for status, value in _distributions(series.durations).items():
                 _add(calls, {(plugin, point, *status): value})
         for (plugin, point), count in profile.calls.evaluations().items():
@@ -125,6 +122,10 @@ def _distributions(histograms: Mapping[Any, Histogram]) -> _Samples:
 
 def _numbers(counts: Mapping[tuple[str, str], int]) -> _Samples:
     return dict(list(counts.items()))
+
+
+def _label(attempts: int) -> str:
+    return f"{attempts}+" if attempts == MOST_ATTEMPTS else str(attempts)
 
 
 def _total(histograms: Iterable[Histogram]) -> _Samples:

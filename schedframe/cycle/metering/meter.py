@@ -1,12 +1,14 @@
-"""What is counted while pods are scheduled: cheap appends on the path of a pod, sums only when read.
+"""What is counted while pods are scheduled: appends on the path of a pod, sums only when read.
 
-Any thread may read; apart from the calls of plugins, only the core adds. Durations are of the machine, the
-age of a pod and its wait in permit are of the scheduler's clock.
+Any thread may read; apart from pre_bind, bind and reloads, only the core adds. Durations are of the machine,
+the age of a pod and its wait in permit are of the scheduler's clock.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Set
+from threading import Lock
 from time import perf_counter
 from typing import Final
 
@@ -22,17 +24,71 @@ from ..binding.attempt import Attempt
 from ..latency import Histogram, Histograms
 from ..runtime.clock import Clock
 from . import catalogue
-from .exchanges import Exchange, switch
-from .gaps import MeasuredCycles, random_gap_of_events
-from .plugin_calls import SUCCESS
-from .profile_meter import ProfileMeter
-from .reloads import ReloadCounts
+from .calls import SUCCESS, MeasuredCycles, PluginCalls, random_gap
 
-_CHECKED_EACH: Final = 4
-"""Switches to measured cycles, and measured events, for each look at all series. A look at some 100 series
-takes 20 µs, as long as a pod of ``basic`` does.
-"""
+MOST_ATTEMPTS: Final = 15
+"""Pods with that many attempts or more share a label, as in kube-scheduler."""
+EVENTS_FOR_EACH_MEASURED: Final = 100
+"""Events for each one that is measured, on the average; to measure one takes 2 µs."""
+ACCEPTED: Final = "accepted"
+REFUSED: Final = "refused"
 _ACTIONS: Final = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
+
+
+def _attempt_histogram() -> Histogram:
+    return Histogram(catalogue.ATTEMPT_SECONDS.bounds)
+
+
+@record(eq=False)
+class ProfileMeter:
+    """Counts of one profile; a :class:`~schedframe.framework.observing.PointTimer`."""
+
+    cycles: MeasuredCycles
+    """In which the calls of plugins are measured; of all profiles."""
+    scheduled: Histogram = field(factory=_attempt_histogram)
+    unschedulable: Histogram = field(factory=_attempt_histogram)
+    failed: Histogram = field(factory=_attempt_histogram)
+    search: Histogram = field(factory=lambda: Histogram(catalogue.SEARCH_SECONDS.bounds))
+    pod_seconds: Histograms = field(factory=lambda: Histograms(catalogue.POD_SECONDS.bounds))
+    """By number of attempts, at most :data:`MOST_ATTEMPTS`."""
+    attempts: Counter[int] = field(factory=Counter)
+    """Number of attempts → pods that were bound with as many."""
+    rejections: Counter[str] = field(factory=Counter)
+    """Plugin → attempts that it rejected."""
+    after_flush: int = 0
+    points: Histograms = field(factory=lambda: Histograms(catalogue.POINT_SECONDS.bounds))
+    """Runs by extension point and status."""
+    calls: PluginCalls = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.calls = PluginCalls(self.cycles, self.points)
+
+    def appended(self) -> list[Histogram]:
+        """Return the histograms that only :meth:`Meter.fold_if_full` keeps short."""
+        binds = [self.points[point, SUCCESS] for point in ("PreBind", "Bind")]
+        calls = [each.durations[SUCCESS] for each in list(self.calls.series.values())]
+        return [self.scheduled, self.search, *list(self.pod_seconds.values()), *binds, *calls]
+
+    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
+        """Count a run of an extension point."""
+        label = SUCCESS if status is None else status.code.label
+        self.points[point[0].upper() + point[1:], label].add(seconds)
+
+
+@record(eq=False)
+class ReloadCounts:
+    """Reloads of the configuration, which any thread counts."""
+
+    by_result: Counter[str] = field(factory=lambda: Counter({ACCEPTED: 0, REFUSED: 0}))
+    last_accepted: bool = True
+    """Whether the last configuration that was given is in use; the first one is."""
+    _lock: Lock = field(factory=Lock, init=False)
+
+    def add(self, *, accepted: bool) -> None:
+        """Count a reload."""
+        with self._lock:
+            self.by_result[ACCEPTED if accepted else REFUSED] += 1
+            self.last_accepted = accepted
 
 
 @record(eq=False)
@@ -59,55 +115,44 @@ class Meter:
     """Attempts for pod groups by result and profile."""
     group_searches: Histogram = field(factory=lambda: Histogram(catalogue.GROUP_SEARCH_SECONDS.bounds))
     reloads: ReloadCounts = field(factory=ReloadCounts)
-    _exchanges: dict[Framework, tuple[Exchange, ...]] = field(factory=dict)
-    _until_check: int = 1
-    """Times up to the next look at all series."""
 
     def __attrs_post_init__(self) -> None:
         self.since = self.clock()
-        self.cycles.turned = self._turned
-        self.queue = QueueCounts(self._hint_timer)
+        self.queue = QueueCounts(lambda *labels: self.hints[labels].add)
+        self.cycles.fold = self.fold_if_full
 
     def of_profile(self, profile: str) -> ProfileMeter:
-        """Return the counts of that profile."""
-        counts = self.profiles.get(profile)
-        if counts is None:  # setdefault alone would make the histograms of a profile at each call
-            counts = self.profiles.setdefault(profile, ProfileMeter(self.cycles))
-        return counts
+        """Return the counts of that profile, which outlive its frameworks. Core only."""
+        if profile not in self.profiles:
+            self.profiles[profile] = ProfileMeter(self.cycles)
+        return self.profiles[profile]
 
-    def add_framework(self, framework: Framework) -> None:
-        """Count the attempts that *framework* makes from now on."""
-        counts, plan = self.of_profile(framework.profile_name), framework.plan
-        self._exchanges[framework] = counts.calls.add_plan(plan)
+    def fold_if_full(self) -> None:
+        """Count the durations of pods that were bound, where there are many. O(series)."""
+        for profile in list(self.profiles.values()):
+            for durations in profile.appended():
+                durations.fold_if_full()
 
-    def remove_framework(self, framework: Framework) -> None:
-        """Forget a framework that makes no attempt any more; what it did stays counted."""
-        switch(self._exchanges.pop(framework, ()), timed=False)
-        self.of_profile(framework.profile_name).calls.remove_plan(framework.plan)
-
-    def _turned(self, measured: bool) -> None:
-        for exchanges in list(self._exchanges.values()):
-            switch(exchanges, timed=measured)
-        if measured:
-            self._fold_series()
-
-    def _hint_timer(self, plugin: str, event: str, answer: str) -> Callable[[float], None]:
-        return self.hints[plugin, event, answer].later
+    # ---- attempts ----------------------------------------------------------------------------------------
 
     def bound(self, attempt: Attempt) -> None:
         """Count an attempt that bound its pod."""
-        info, ended = attempt.info, attempt.ended
-        assert info.initial_attempt is not None  # it was in the active pool
-        counts = self.profiles[attempt.framework.profile_name]
-        counts.scheduled.add(ended - attempt.started)
-        counts.search.add(attempt.searched - attempt.started)
-        counts.pod_bound(self.clock() - info.initial_attempt, info.attempts, info.flushed)
+        info, counts = attempt.info, self.profiles[attempt.framework.profile.scheduler_name]
+        number, entered = info.attempts, info.initial_attempt
+        assert entered is not None  # it was in the active pool
+        ages = counts.pod_seconds[number if number < MOST_ATTEMPTS else MOST_ATTEMPTS]
+        counts.scheduled.append(attempt.ended - attempt.started)
+        counts.search.append(attempt.searched - attempt.started)
+        ages.append(self.clock() - entered)
+        counts.attempts[number] += 1
+        if info.flushed:
+            counts.after_flush += 1
 
     def failed(self, attempt: Attempt, rejected: bool, plugins: Set[str]) -> None:
         """Count an attempt that did not bind its pod; *plugins* rejected it, if it was *rejected*."""
         counts, started = self.profiles[attempt.framework.profile.scheduler_name], attempt.started
-        counts.searched(attempt.searched - started)
-        (counts.rejected if rejected else counts.failed.add)(perf_counter() - started)
+        counts.search.add(attempt.searched - started)
+        (counts.unschedulable if rejected else counts.failed).add(perf_counter() - started)
         for plugin in plugins:
             counts.rejections[plugin] += 1
 
@@ -115,37 +160,25 @@ class Meter:
         """Count an attempt for a pod group."""
         self.groups[result, framework.profile_name].add(seconds)
 
-    def _fold_series(self) -> None:
-        """Each :data:`_CHECKED_EACH` th time count what series have, where that is much."""
-        self._until_check -= 1
-        if self._until_check:
-            return
-        self._until_check = _CHECKED_EACH
-        for profile in list(self.profiles.values()):
-            profile.fold_if_full()
-        for durations in list(self.hints.values()):
-            durations.fold_if_full()
-
     def permit_ended(self, status: Status | None, seconds: float) -> None:
         """Count a wait in permit; ``None``: the pod was allowed."""
         self.permits[SUCCESS if status is None else status.code.label].add(seconds)
+
+    def post_filter_ended(self, result: PostFilterResult | None) -> None:
+        """Count a run of post_filter, and its victims if it was a preemption that found some."""
+        self.preemption_attempts += 1
+        details = None if result is None else result.details
+        if isinstance(details, Preemption) and details.chosen is not None:
+            self.victims.add(len(details.chosen.victims))
+
+    # ---- the cluster -------------------------------------------------------------------------------------
 
     def write_ended(self, call: str, failed: bool, seconds: float) -> None:
         """Count a write to the cluster."""
         self.writes[call, "error" if failed else "success"].add(seconds)
 
-    def post_filter_ended(self, result: PostFilterResult | None) -> None:
-        """Count a run of post_filter, and its victims if it was a preemption that found some."""
-        self.preemption_attempts += 1
-        if result is None:
-            return
-        details = result.details
-        if isinstance(details, Preemption) and details.chosen is not None:
-            self.victims.add(len(details.chosen.victims))
-
     def timed(self, handle: Callable[[WatchEvent], None]) -> Callable[[WatchEvent], None]:
-        """Return a function that handles events by *handle*, and measures some. The core's thread only."""
-        known: dict[tuple[str, str, bool, bool], Histogram] = {}
+        """Return a function that handles events by *handle*, and measures some, the first one included."""
         left = 1
 
         def timed(event: WatchEvent) -> None:
@@ -154,29 +187,19 @@ class Meter:
             if left:
                 handle(event)
                 return
-            left = random_gap_of_events()
+            left = random_gap(EVENTS_FOR_EACH_MEASURED)
             start = perf_counter()
             handle(event)
-            seconds = perf_counter() - start
-            self._fold_series()  # here and where cycles turn, so that it costs nothing for each pod
-            kind, old, new = event.kind, event.old, event.new
-            if kind == "Pod":
-                before = old is not None and bool(old.spec.node_name)
-                after = new is not None and bool(new.spec.node_name)
-                key = (kind, event.type, before, after)
-            else:
-                key = (kind, event.type, False, False)
-            durations = known.get(key)
-            if durations is None:
-                durations = known[key] = self.events[_event_label(*key)]
-            durations.add(seconds)
+            self.events[_event_label(event)].add(perf_counter() - start)
 
         return timed
 
 
-def _event_label(kind: str, change: str, before: bool, after: bool) -> str:
-    """Return the label of an event as in kube-scheduler; *before* and *after*: whether the pod has a node."""
-    if kind != "Pod":
-        return f"{resource_of(kind)}{_ACTIONS[change]}"
+def _event_label(event: WatchEvent) -> str:
+    """Return the label of *event* as in kube-scheduler, where a pod that gets its node is an addition."""
+    if event.kind != "Pod":
+        return f"{resource_of(event.kind)}{_ACTIONS[event.type]}"
+    before, after = (each is not None and bool(each.spec.node_name) for each in (event.old, event.new))
+    change = "ADDED" if event.type == "MODIFIED" and after and not before else event.type
     resource = EventResource.ASSIGNED_POD if before or after else EventResource.UNSCHEDULABLE_POD
-    return f"{resource}{_ACTIONS['ADDED' if change == 'MODIFIED' and after and not before else change]}"
+    return f"{resource}{_ACTIONS[change]}"
