@@ -112,7 +112,7 @@ class SchedulerHandle:
         return self._core.time()
 
     def deadline(self, seconds: float) -> Callable[[], bool]:
-        """Return a function that tells whether *seconds* have passed."""
+        """Return a function that returns whether *seconds* have passed."""
         clock = self._core.clock
         end = clock() + seconds
         return lambda: clock() > end

@@ -182,7 +182,7 @@ class Handle(Protocol):
         ...
 
     def deadline(self, seconds: float) -> Callable[[], bool]:
-        """Return a function that tells whether *seconds* have passed since this call.
+        """Return a function that returns whether *seconds* have passed since this call.
 
         For a search in a hook that has to end although ``clock`` stands still. Its answer depends on the
         machine, unless the clock is virtual.

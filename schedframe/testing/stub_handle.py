@@ -144,7 +144,7 @@ class StubHandle:
         return Snapshot.take(self._table)
 
     def deadline(self, seconds: float) -> Callable[[], bool]:
-        """Return a function that tells whether the clock was advanced by more than *seconds*."""
+        """Return a function that returns whether the clock was advanced by more than *seconds*."""
         end = self.clock() + seconds
         return lambda: self.clock() > end
 

@@ -51,7 +51,7 @@ class DeviceHandle(StandInHandle):
         return 0.0
 
     def deadline(self, seconds: float) -> Callable[[], bool]:
-        return lambda: False
+        return lambda: seconds < 0
 
 
 def node(name: str, **resources: str) -> Node:
