@@ -102,8 +102,8 @@ class Core:
     """Of pod groups; kept only with the feature gate GenericWorkload."""
     events: EventRecorder = field(init=False)
     """What plugins and programs tell people."""
-    on_bound: Callable[[Attempt], None] = lambda _: None
-    """Called with every timed attempt that bound its pod."""
+    on_bound: Callable[[Attempt, float], None] = lambda _, now: None
+    """Called with every timed attempt that bound its pod, and the time of the core."""
     meter: Meter | None = None
     """Counts for metrics and statistics."""
     tracing: AttemptTracer | None = None

@@ -18,8 +18,8 @@ from .._value import record
 
 BUCKETS_PER_DOUBLING: Final = 32
 """Buckets of equal width between a duration and twice that duration: a percentile is at most 1.6 % off."""
-BATCH: Final = 512
-"""Durations that are counted together: 4 KiB for each histogram."""
+BATCH: Final = 2048
+"""Durations that are counted together, 16 KiB: with 512, metrics take 0.5 µs more of a pod (``basic``)."""
 _SHORTEST: Final = 2.0**-30
 """Seconds, about a nanosecond; shorter durations count as this."""
 _LONGEST: Final = float(np.nextafter(2.0**25, 0))
@@ -145,6 +145,12 @@ class Histogram:
         with self._lock:
             self._fold()
             return Distribution(self.bounds, tuple(self._by_bound.tolist()), self._total)
+
+    @property
+    def count(self) -> int:
+        """Number of durations so far."""
+        with self._lock:
+            return self._count + len(self._new)
 
     def __bool__(self) -> bool:
         return bool(self._count or self._new)

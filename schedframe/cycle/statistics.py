@@ -133,7 +133,7 @@ def _of_profile(counts: ProfileMeter, calls: EveryCall | None) -> ProfileStatist
         {result: histogram.latency() for result, histogram in by_result if histogram},
         counts.search.latency() if counts.search else None,
         pod_seconds.latency() if pod_seconds else None,
-        dict(sorted(counts.attempts.items())),
+        dict(sorted(counts.attempts().items())),
         dict(sorted(counts.rejections.items())),
         _points(counts),
         _sampled(counts) if calls is None else _all_calls(calls),

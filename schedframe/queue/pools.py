@@ -260,8 +260,12 @@ class Pools:
         nominated = self._nominator.nominations or info.pod.status.nominated_node_name
         if nominated and cause in _RENOMINATING:
             self._nominator.add(info.pod, mode=NominatingMode.NOOP)
-        if self.counter is not None:
-            self.counter.entered(counting.ACTIVE, info, before, cause)
+        counter = self.counter
+        if counter is not None:
+            if before is None and info.cohort is None:  # as each pod when it comes
+                counter.incoming[counting.ACTIVE, cause] += 1
+            else:
+                counter.entered(counting.ACTIVE, info, before, cause)
         return True
 
     def _wait_for(self, info: QueuedPodInfo, cause: str, now: float) -> None:

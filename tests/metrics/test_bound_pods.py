@@ -81,7 +81,7 @@ def test_metrics_are_read_while_pods_are_bound_in_more_and_more_attempts() -> No
         for attempts in range(1, 20_000):
             info: Any = SimpleNamespace(attempts=attempts, initial_attempt=0.0, flushed=False)
             attempt: Any = SimpleNamespace(info=info, framework=profile, started=0.0, searched=0.0, ended=0.0)
-            meter.bound(attempt)
+            meter.bound(attempt, 1.0)
         ended.set()
 
     interval = sys.getswitchinterval()

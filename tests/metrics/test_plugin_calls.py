@@ -245,8 +245,8 @@ def test_of_calls_for_each_node_one_cycle_in_a_hundred_is_measured() -> None:
 
 
 def test_durations_of_bound_pods_do_not_pile_up_until_they_are_read() -> None:
-    pods = [pod(f"p{i}").requests(cpu="1m") for i in range(2000)]
-    cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=3000), *pods])
+    pods = [pod(f"p{i}").requests(cpu="1m") for i in range(5000)]
+    cluster = InMemoryCluster([node("n").allocatable(cpu="8", pods=6000), *pods])
     with Scheduler(cluster, seed=0, metrics=SchedulerMetrics()) as scheduler:
         scheduler.run_until_idle()
         meter = scheduler.core.meter
@@ -256,4 +256,4 @@ def test_durations_of_bound_pods_do_not_pile_up_until_they_are_read() -> None:
         kept = [counts.scheduled, counts.search, counts.pod_seconds[1], binds]
         waiting = [len(each._new) for each in kept]
     assert max(waiting) < BATCH + 2 * SAMPLED * FOLDED
-    assert [each.distribution().count for each in kept] == [2000] * 4
+    assert [each.distribution().count for each in kept] == [5000] * 4

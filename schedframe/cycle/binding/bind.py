@@ -154,7 +154,7 @@ def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
     if attempt.state.get(PODS_TO_ACTIVATE):
         activate_requested(core, attempt.state)
     if attempt.started:
-        core.on_bound(attempt)
+        core.on_bound(attempt, core.now)
 
 
 def _is_bound(core: Core, attempt: Attempt, uid: str, status: Status) -> bool:

@@ -39,15 +39,15 @@ def observe(core: Core, attempt: Attempt, result: AttemptResult, rejected_by: tu
             core.inbox.interrupt(error)
 
 
-def callback_of_bound(core: Core) -> Callable[[Attempt], None]:
+def callback_of_bound(core: Core) -> Callable[[Attempt, float], None]:
     """Return what counts, observes and traces the attempts that bind their pods."""
     meter = core.meter
     if meter is not None and not core.observers and core.tracing is None:
         return meter.bound  # the usual case: one call for each pod
 
-    def bound(attempt: Attempt) -> None:
+    def bound(attempt: Attempt, now: float) -> None:
         if meter is not None:
-            meter.bound(attempt)
+            meter.bound(attempt, now)
         if core.observers:
             observe(core, attempt, AttemptResult.SCHEDULED)
         if attempt.trace is not None:

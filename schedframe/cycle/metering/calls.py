@@ -54,7 +54,7 @@ _ERROR: Final = "Error"
 _SKIP: Final = "Skip"
 SAMPLED: Final = 10
 """Cycles, and events, for each one that is measured, on the average; cycles as in kube-scheduler."""
-FOLDED: Final = 40
+FOLDED: Final = 100
 """Measured cycles for each look at all series, which takes 20 µs, as long as a pod of ``basic`` does."""
 _draw: Final = Random().random
 """Apart from the scheduler's generator, whose draws are the same with and without metrics."""

@@ -63,7 +63,7 @@ def _attempts(profiles: Mapping[str, ProfileMeter]) -> Iterator[tuple[Metric, _S
     yield catalogue.ATTEMPTS, {labels: _count(value) for labels, value in attempts.items()}
     counts = list(profiles.values())
     yield catalogue.SEARCH_SECONDS, _total(each.search for each in counts)
-    tries = sum((Counter(dict(each.attempts)) for each in counts), Counter[int]())
+    tries = sum((each.attempts() for each in counts), Counter[int]())
     yield catalogue.POD_ATTEMPTS, {(): Distribution.of(catalogue.POD_ATTEMPTS.bounds, tries)}
     yield catalogue.AFTER_FLUSH, {(): sum(each.after_flush for each in counts)}
     ages: _Samples = {}

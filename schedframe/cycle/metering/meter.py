@@ -51,8 +51,8 @@ class ProfileMeter:
     search: Histogram = field(factory=lambda: Histogram(catalogue.SEARCH_SECONDS.bounds))
     pod_seconds: Histograms = field(factory=lambda: Histograms(catalogue.POD_SECONDS.bounds))
     """By number of attempts, at most :data:`MOST_ATTEMPTS`."""
-    attempts: Counter[int] = field(factory=Counter)
-    """Number of attempts → pods that were bound with as many."""
+    many_attempts: Counter[int] = field(factory=Counter)
+    """Number of attempts, at least :data:`MOST_ATTEMPTS` → pods that were bound with as many."""
     rejections: Counter[str] = field(factory=Counter)
     """Plugin → attempts that it rejected."""
     after_flush: int = 0
@@ -68,6 +68,11 @@ class ProfileMeter:
         binds = [self.points[point, SUCCESS] for point in ("PreBind", "Bind")]
         calls = [each.durations[SUCCESS] for each in list(self.calls.series.values())]
         return [self.scheduled, self.search, *list(self.pod_seconds.values()), *binds, *calls]
+
+    def attempts(self) -> Counter[int]:
+        """Return number of attempts → pods that were bound with as many. Any thread."""
+        few = {n: each.count for n, each in list(self.pod_seconds.items()) if n < MOST_ATTEMPTS}
+        return Counter(few | dict(self.many_attempts))
 
     def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
         """Count a run of an extension point."""
@@ -135,16 +140,17 @@ class Meter:
 
     # ---- attempts ----------------------------------------------------------------------------------------
 
-    def bound(self, attempt: Attempt) -> None:
-        """Count an attempt that bound its pod."""
+    def bound(self, attempt: Attempt, now: float) -> None:
+        """Count an attempt that bound its pod, at *now* of the scheduler's clock."""
         info, counts = attempt.info, self.profiles[attempt.framework.profile.scheduler_name]
-        number, entered = info.attempts, info.initial_attempt
+        number, entered, started = info.attempts, info.initial_attempt, attempt.started
         assert entered is not None  # it was in the active pool
-        ages = counts.pod_seconds[number if number < MOST_ATTEMPTS else MOST_ATTEMPTS]
-        counts.scheduled.append(attempt.ended - attempt.started)
-        counts.search.append(attempt.searched - attempt.started)
-        ages.append(self.clock() - entered)
-        counts.attempts[number] += 1
+        if number >= MOST_ATTEMPTS:
+            counts.many_attempts[number] += 1
+            number = MOST_ATTEMPTS
+        counts.scheduled.append(attempt.ended - started)
+        counts.search.append(attempt.searched - started)
+        counts.pod_seconds[number].append(now - entered)
         if info.flushed:
             counts.after_flush += 1
 
