@@ -7,17 +7,8 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from schedframe import (
-    NO_EXECUTE,
-    NO_SCHEDULE,
-    PREFER_NO_SCHEDULE,
-    Node,
-    NodeTable,
-    PodSpec,
-    Rows,
-    Taint,
-    find_untolerated_taint,
-)
+from schedframe import Node, NodeTable, PodSpec, Rows, Taint
+from schedframe.api import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, find_untolerated_taint
 from schedframe.state import DictionaryColumn
 
 Taints: TypeAlias = tuple[Taint, ...]

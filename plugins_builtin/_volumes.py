@@ -6,8 +6,8 @@ from typing import Final
 
 from attrs import frozen
 
-from schedframe import PersistentVolumeClaim, Pod, PodSpec
-from schedframe.api import Volume
+from schedframe import Pod, PodSpec
+from schedframe.api import PersistentVolumeClaim, Volume
 
 _VOLUMES: Final = object()  # key in PodSpec.memo
 NOT_OWNER: Final = "PVC {} was not created for pod {} (pod is not owner)"

@@ -13,8 +13,16 @@ from urllib.parse import unquote, urlsplit
 
 from attrs import evolve, frozen
 
-from schedframe import InputError, PersistentVolume
-from schedframe.api import IN, CSINode, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Volume
+from schedframe import InputError
+from schedframe.api import (
+    IN,
+    CSINode,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    PersistentVolume,
+    Volume,
+)
 
 MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 """Annotation of a CSINode with the plugins that are migrated on the node."""

@@ -11,8 +11,8 @@ from typing import Final, TypeAlias
 
 from attrs import define, field
 
-from schedframe import InputError, LabelSelector, ObjectStore, Pod, compile_label_selector
-from schedframe.api import IN, CompiledSelector, Requirement
+from schedframe import InputError, LabelSelector, ObjectStore, Pod
+from schedframe.api import IN, CompiledSelector, Requirement, compile_label_selector
 
 _Label: TypeAlias = tuple[str, str]
 _Selectors: TypeAlias = dict[_Label, list[Mapping[str, str]]]

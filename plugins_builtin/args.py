@@ -11,9 +11,14 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from schedframe import Duration, FieldError, wire
-from schedframe.api import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, TopologySpreadConstraint
-from schedframe.config import label_value_problems, qualified_name_problems
+from schedframe.api import (
+    NodeAffinity,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    TopologySpreadConstraint,
+    wire,
+)
+from schedframe.config import Duration, FieldError, label_value_problems, qualified_name_problems
 
 LEAST_ALLOCATED: Final = "LeastAllocated"
 MOST_ALLOCATED: Final = "MostAllocated"

@@ -14,18 +14,16 @@ from schedframe import (
     CycleState,
     EventRegistration,
     EventResource,
-    GroupPreemption,
     Handle,
     HintReads,
     Pod,
-    PodGroupInfo,
     PostFilterResult,
-    PreemptionEvaluator,
     QueueingHint,
     Status,
     hookimpl,
 )
 from schedframe.api import PodGroup, group_of
+from schedframe.framework import GroupPreemption, PodGroupInfo, PreemptionEvaluator
 
 from .args import DefaultPreemptionArgs
 

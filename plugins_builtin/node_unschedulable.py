@@ -7,7 +7,6 @@ from typing import ClassVar, Final
 from attrs import define
 
 from schedframe import (
-    NO_SCHEDULE,
     Action,
     ClusterEvent,
     Depends,
@@ -23,7 +22,7 @@ from schedframe import (
     Taint,
     hookimpl,
 )
-from schedframe.api import TAINT_UNSCHEDULABLE
+from schedframe.api import NO_SCHEDULE, TAINT_UNSCHEDULABLE
 
 ERR_REASON = "node(s) were unschedulable"
 _STATUS = Status.unresolvable(ERR_REASON)

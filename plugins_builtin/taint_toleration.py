@@ -24,9 +24,9 @@ from schedframe import (
     RowVerdicts,
     StateKey,
     Status,
-    find_untolerated_taint,
     hookimpl,
 )
+from schedframe.api import find_untolerated_taint
 
 from ._taints import (
     HARD_EFFECTS,

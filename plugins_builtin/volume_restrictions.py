@@ -17,7 +17,6 @@ from schedframe import (
     Handle,
     NodeInfo,
     NodeTable,
-    PersistentVolumeClaim,
     Pod,
     Rows,
     RowVerdicts,
@@ -25,7 +24,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.api import Volume
+from schedframe.api import PersistentVolumeClaim, Volume
 
 from ._explaining import did_you_mean, pod_text
 from ._rejections import missing

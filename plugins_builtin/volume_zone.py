@@ -17,17 +17,20 @@ from schedframe import (
     Handle,
     Node,
     NodeInfo,
-    PersistentVolume,
-    PersistentVolumeClaim,
     Pod,
     Rows,
     RowVerdicts,
     StateKey,
     Status,
-    StorageClass,
     hookimpl,
 )
-from schedframe.api import STORAGE_CLASS_BETA, WAIT_FOR_FIRST_CONSUMER
+from schedframe.api import (
+    STORAGE_CLASS_BETA,
+    WAIT_FOR_FIRST_CONSUMER,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
 
 from ._rejections import missing
 from ._volumes import uses_claim, volumes_of

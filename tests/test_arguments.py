@@ -11,11 +11,8 @@ import pytest
 from schedframe import (
     ClusterEvent,
     Code,
-    ControllerManager,
     CycleState,
-    Duration,
     EventRegistration,
-    FeatureGates,
     InMemoryCluster,
     InputError,
     Node,
@@ -27,28 +24,26 @@ from schedframe import (
     Registry,
     RowVerdicts,
     Scheduler,
-    SchedulerOptions,
     Simulation,
     Status,
     Toleration,
     VirtualClock,
-    compile_label_selector,
-    dump_config,
     evaluate,
     explain,
-    find_untolerated_taint,
     from_manifest,
     hookimpl,
     load_config,
     load_manifests,
-    queueing_hint,
     to_manifest,
 )
-from schedframe.api import NodeStatus, format_time, group_of
-from schedframe.cycle import Watchdog
+from schedframe.api import NodeStatus, compile_label_selector, find_untolerated_taint, format_time, group_of
+from schedframe.config import Duration, FeatureGates, dump_config
+from schedframe.controllers import ControllerManager
+from schedframe.cycle import SchedulerOptions, Watchdog
 from schedframe.embed import Embedding, Task, Worker, configuration
 from schedframe.metrics import SchedulerMetrics
 from schedframe.queue import Heap, PriorityQueue
+from schedframe.simulate import queueing_hint
 from schedframe.testing import World, check_plugin
 from schedframe.testing.api_server import Fault
 

@@ -18,7 +18,6 @@ import schedframe
 from schedframe import (
     ConfigError,
     CycleState,
-    FeatureGates,
     InMemoryCluster,
     InputError,
     Node,
@@ -34,6 +33,7 @@ from schedframe import (
     parse_quantity,
 )
 from schedframe.api import Quantity
+from schedframe.config import FeatureGates
 
 from .checked_classes import is_checked
 from .cycle.build import make_node, make_pod

@@ -97,7 +97,7 @@ def schedframe_imports(path: Path) -> list[tuple[str, str]]:
     return found
 
 
-PACKAGES = ("schedframe", *(f"schedframe.{package}" for package in schedframe._EXPORTS))
+PACKAGES = ("schedframe", *(f"schedframe.{package}" for package in schedframe._PACKAGES))
 PUBLIC = {
     "plugins_builtin": PACKAGES,
     "examples": (

@@ -14,7 +14,7 @@ import schedframe
 from tests.public_stub import STUB
 
 ROOT = Path(schedframe.__file__).parents[1]
-MOST_NAMES = 130
+MOST_NAMES = 75
 
 
 def stub_names() -> dict[str, str]:
@@ -35,6 +35,20 @@ def test_the_stub_agrees_with_the_list() -> None:
 
 def test_the_top_level_stays_small() -> None:
     assert len(schedframe.__all__) <= MOST_NAMES
+    assert list(schedframe._FIRST_PAGE) == ["build", "plug in", "core", "objects", "errors"]
+    core = {name for names in schedframe._FIRST_PAGE["core"].values() for name in names}
+    assert core >= {"CycleState", "Framework", "Heap", "PriorityQueue", "Status"}
+
+
+def test_no_name_stands_in_two_groups() -> None:
+    groups = schedframe._FIRST_PAGE.values()
+    names = [name for group in groups for names in group.values() for name in names]
+    assert len(names) == len(set(names))
+
+
+def test_every_package_is_an_attribute() -> None:
+    code = "import schedframe\n" + "".join(f"schedframe.{name}.__all__\n" for name in schedframe._PACKAGES)
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.parametrize("name", sorted(schedframe._PACKAGE_OF))

@@ -19,7 +19,7 @@ from schedframe._value import record
 from schedframe.embed import Embedding, Task, Worker
 from schedframe.testing import node, pod
 
-PACKAGES = ("errors", *(name for name in schedframe._EXPORTS if name != "errors"), "embed", "testing")
+PACKAGES = ("errors", *(name for name in schedframe._PACKAGES if name != "errors"), "embed", "testing")
 NODES = 3_000
 MOST_STEPS = 10_000
 DEEPEST = 5

@@ -93,7 +93,7 @@ def _pages() -> Iterator[tuple[str, str]]:
 def _names(package: str) -> Iterator[str]:
     """Yield the entries of a package: first the names that ``schedframe`` exports too, then the others."""
     public = import_module(f"schedframe.{package}").__all__
-    top = set(public) & set(schedframe.__all__) & set(schedframe._EXPORTS.get(package, ()))
+    top = {name for name in public if schedframe._PACKAGE_OF.get(name) == package}
     for module, names in (("schedframe", top), (f"schedframe.{package}", set(public) - top)):
         if names:
             heading = f"From ``{module}``"
@@ -110,7 +110,7 @@ def _entry(module: str, name: str, value: Any) -> list[str]:
         return [f".. autoclass:: {module}.{name}{_signature(value)}", *options, "", *members]
     if inspect.isroutine(value) or inspect.isfunction(inspect.unwrap(value)):
         return [f".. autofunction:: {module}.{name}", ""]
-    text = _documentation(module, name)
+    text = (inspect.getdoc(value) or "") if inspect.ismodule(value) else documentation(module, name)
     return [f".. py:data:: {name}", "", *(f"   {line}".rstrip() for line in text.splitlines()), ""]
 
 
@@ -130,7 +130,7 @@ class _Bare(str):
     __repr__ = str.__str__
 
 
-def _documentation(module: str, name: str) -> str:
+def documentation(module: str, name: str) -> str:
     """Return the text below the assignment of a public value; autodoc would show that of its type."""
     package = f"schedframe.{schedframe._PACKAGE_OF[name]}" if module == "schedframe" else module
     file = Path(import_module(package).__file__ or "")

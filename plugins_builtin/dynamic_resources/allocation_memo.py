@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from schedframe import Quantity, ResourceClaim, Status
-from schedframe.api import DeviceClaim, DeviceRequest
+from schedframe import Quantity, Status
+from schedframe.api import DeviceClaim, DeviceRequest, ResourceClaim
 
 from .allocation_results import score_of
 from .inventory.node_pools import NodePool

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from schedframe import ResourceClaim
-from schedframe.api import AllocationResult
+from schedframe.api import AllocationResult, ResourceClaim
 
 from .allocation_memo import AllocationMemo
 from .allocation_results import allocation_of

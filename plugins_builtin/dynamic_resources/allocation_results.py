@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from uuid import UUID, uuid5
 
-from schedframe import PluginError, ResourceClaim
+from schedframe import PluginError
 from schedframe.api import (
     FIELD_NAME,
     IN,
@@ -17,6 +17,7 @@ from schedframe.api import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
+    ResourceClaim,
 )
 
 from .search.demand import Demand

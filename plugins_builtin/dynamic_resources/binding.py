@@ -13,17 +13,16 @@ from schedframe import (
     Action,
     ClusterEvent,
     ClusterPort,
-    EventOf,
     EventResource,
     Handle,
     NotFound,
     OutcomeUnknown,
     PluginError,
     Pod,
-    ResourceClaim,
     Status,
 )
-from schedframe.api import AllocationResult
+from schedframe.api import AllocationResult, ResourceClaim
+from schedframe.queue import EventOf
 
 from .claims.extended_resources import IN_MEMORY, claim_in_memory
 from .claims.lookup import has_binding_conditions, is_idle_but_for, is_overdue, is_ready, is_reserved_for

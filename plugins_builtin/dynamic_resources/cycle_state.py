@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from schedframe import Pod, ResourceClaim, StateKey
-from schedframe.api import AllocationResult, CompiledNodeSelector, compile_node_selector
+from schedframe import Pod, StateKey
+from schedframe.api import AllocationResult, CompiledNodeSelector, ResourceClaim, compile_node_selector
 
 from .allocation_request import AllocationRequest, NodeAllocation
 from .allocation_results import score_of

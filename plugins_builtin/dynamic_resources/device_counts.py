@@ -8,7 +8,8 @@ from typing import Final
 
 from attrs import define, field
 
-from schedframe import DeviceClass, Node, NodeInfo, ObjectStore
+from schedframe import Node, NodeInfo, ObjectStore
+from schedframe.api import DeviceClass
 
 from ..node_resources.scored import Amounts
 from .cel.selector import CelDevice, CelError, compile_selector

@@ -7,18 +7,8 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from schedframe import (
-    DeviceClass,
-    Handle,
-    Node,
-    NodeInfo,
-    ObjectStore,
-    PluginError,
-    Pod,
-    ResourceClaim,
-    Status,
-)
-from schedframe.api import DeviceRequest
+from schedframe import Handle, Node, NodeInfo, ObjectStore, PluginError, Pod, Status
+from schedframe.api import DeviceClass, DeviceRequest, ResourceClaim
 
 from ..node_resources.device_classes import DEVICE_CLASS
 from .allocation_memo import (

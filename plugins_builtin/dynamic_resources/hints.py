@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import define
 
-from schedframe import Action, ClusterEvent, EventRegistration, EventResource, Pod, ResourceClaim
-from schedframe.api import UNREADABLE
+from schedframe import Action, ClusterEvent, EventRegistration, EventResource, Pod
+from schedframe.api import UNREADABLE, ResourceClaim
 
 from .claims.lookup import ClaimProblem, claims_of
 from .claims.tracker import ClaimTracker

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define
 
-from schedframe import GroupVerdicts, Node, NodeTable, Pod, Rows, RowVerdicts, StateKey, Status
+from schedframe import Node, NodeTable, Pod, Rows, RowVerdicts, StateKey, Status
+from schedframe.framework import GroupVerdicts
 
 from .counters import ResolvedTerm
 from .domain_counts import CountsByKey, DomainCounts, Mask, clone_counts, grouped

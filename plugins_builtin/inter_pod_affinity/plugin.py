@@ -13,8 +13,6 @@ from schedframe import (
     CycleState,
     EventRegistration,
     EventResource,
-    GroupScores,
-    GroupVerdicts,
     Handle,
     HintReads,
     NodeInfo,
@@ -25,6 +23,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.framework import GroupScores, GroupVerdicts
 
 from ..args import InterPodAffinityArgs
 from .existing_terms import ExistingTerms

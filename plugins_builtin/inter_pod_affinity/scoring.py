@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define
 
-from schedframe import MAX_SCORE, GroupScores, Node, NodeTable, Pod, Rows, StateKey
+from schedframe import MAX_SCORE, Node, NodeTable, Pod, Rows, StateKey
+from schedframe.framework import GroupScores
 
 from .._policy import MAX_TABULATED_SPREAD
 from .domain_counts import DomainCounts, grouped

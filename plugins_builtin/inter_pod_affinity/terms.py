@@ -8,11 +8,12 @@ from typing import Final, TypeAlias
 
 from attrs import evolve, frozen
 
-from schedframe import LabelSelector, Namespace, ObjectStore, Pod
+from schedframe import LabelSelector, ObjectStore, Pod
 from schedframe.api import (
     Affinity,
     CompiledAffinityTerm,
     LabelSelectorRequirement,
+    Namespace,
     PodAffinity,
     PodAffinityTerm,
     PodAntiAffinity,

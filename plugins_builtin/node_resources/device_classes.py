@@ -7,7 +7,8 @@ from typing import Final
 
 from attrs import define
 
-from schedframe import DeviceClass, ObjectStore
+from schedframe import ObjectStore
+from schedframe.api import DeviceClass
 
 DEVICE_CLASS: Final = DeviceClass.KIND
 IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"

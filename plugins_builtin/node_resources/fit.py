@@ -16,7 +16,6 @@ from schedframe import (
     Depends,
     EventRegistration,
     EventResource,
-    GroupPlacement,
     Handle,
     HintReads,
     NodeInfo,
@@ -29,6 +28,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.api import scoring_requests
+from schedframe.framework import GroupPlacement
 
 from ..args import NodeResourcesFitArgs
 from ..dynamic_resources.device_counts import DeviceCounts

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from attrs import define
 
-from schedframe import DeviceClass, Handle, Node, NodeInfo, Pod
+from schedframe import Handle, Node, NodeInfo, Pod
+from schedframe.api import DeviceClass
 from schedframe.framework import pods_being_preempted
 
 from .device_classes import IMPLICIT_PREFIX, DeviceClassNames

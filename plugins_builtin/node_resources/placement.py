@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from schedframe import MAX_SCORE, GroupPlacement, Pod
+from schedframe import MAX_SCORE, Pod
 from schedframe.api import is_scalar_resource, scoring_requests
+from schedframe.framework import GroupPlacement
 
 from .scored import WeightedResource
 

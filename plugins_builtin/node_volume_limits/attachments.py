@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from schedframe import ObjectStore, PersistentVolume
-from schedframe.api import VolumeAttachment
+from schedframe import ObjectStore
+from schedframe.api import PersistentVolume, VolumeAttachment
 
 
 @define(eq=False)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from schedframe import PersistentVolumeClaim, Pod
-from schedframe.api import CSINode, VolumeAttachment
+from schedframe import Pod
+from schedframe.api import CSINode, PersistentVolumeClaim, VolumeAttachment
 
 from .._volumes import uses_claim, volumes_of
 from .._volumes_csi_nodes import volume_limits

@@ -11,15 +11,8 @@ from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
-from schedframe import (
-    InputError,
-    ObjectStore,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Pod,
-    Status,
-    StorageClass,
-)
+from schedframe import InputError, ObjectStore, Pod, Status
+from schedframe.api import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 from .._rejections import LOOKING_UP, rejection
 from .._volumes import claim_name, ownership_problem, volumes_of

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from attrs import define
 
-from schedframe import MAX_SCORE, Pod, PodGroupInfo, hookimpl
+from schedframe import MAX_SCORE, Pod, hookimpl
+from schedframe.framework import PodGroupInfo
 
 
 @define(eq=False)

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from attrs import define
 
-from schedframe import GroupPlacement, Handle, Pod, PodGroupInfo, Rows, Status, hookimpl
+from schedframe import Handle, Pod, Rows, Status, hookimpl
+from schedframe.framework import GroupPlacement, PodGroupInfo
 
 _UNKNOWN: Final = "cannot determine domain for already scheduled pods: "
 

@@ -14,22 +14,15 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from schedframe import (
-    InputError,
-    Node,
-    NodeTable,
-    Pod,
-    PodSpec,
-    Rows,
-    compile_label_selector,
-    find_untolerated_taint,
-)
+from schedframe import InputError, Node, NodeTable, Pod, PodSpec, Rows
 from schedframe.api import (
     IN,
     CompiledSelector,
     RequiredNodeAffinity,
     Requirement,
     TopologySpreadConstraint,
+    compile_label_selector,
+    find_untolerated_taint,
     required_node_affinity,
 )
 from schedframe.state import CountColumn, NodeSubset

@@ -16,7 +16,6 @@ from schedframe import (
     CycleState,
     EventRegistration,
     EventResource,
-    GroupScores,
     Handle,
     HintReads,
     Node,
@@ -30,6 +29,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.api import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, CompiledSelector, TopologySpreadConstraint
+from schedframe.framework import GroupScores
 
 from .._workload_selector import WORKLOAD_KINDS, WorkloadSelectors
 from ..args import SYSTEM_DEFAULTING, PodTopologySpreadArgs

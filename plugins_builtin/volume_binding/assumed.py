@@ -14,16 +14,15 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from attrs import define, evolve, field, frozen
 
-from schedframe import (
-    ClusterPort,
-    Conflict,
-    InvariantError,
-    ObjectStore,
-    OutcomeUnknown,
+from schedframe import ClusterPort, Conflict, InvariantError, ObjectStore, OutcomeUnknown
+from schedframe.api import (
+    BOUND_BY_CONTROLLER,
+    SELECTED_NODE,
+    ObjectReference,
     PersistentVolume,
     PersistentVolumeClaim,
+    version_number,
 )
-from schedframe.api import BOUND_BY_CONTROLLER, SELECTED_NODE, ObjectReference, version_number
 
 T = TypeVar("T", PersistentVolume, PersistentVolumeClaim)
 

@@ -14,17 +14,15 @@ from schedframe import (
     Action,
     ClusterEvent,
     ClusterPort,
-    EventOf,
     EventResource,
     InputError,
     Node,
-    PersistentVolume,
-    PersistentVolumeClaim,
     Pod,
     StateKey,
     Status,
 )
-from schedframe.api import SELECTED_NODE
+from schedframe.api import SELECTED_NODE, PersistentVolume, PersistentVolumeClaim
+from schedframe.queue import EventOf
 
 from .._volumes_in_tree import migrated_plugins, plugin_of, translated_affinity
 from .assumed import Assumption, NodeSelection, T, VolumeReservation, version_of

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from attrs import define, field, frozen
 
-from schedframe import (
-    InputError,
-    ObjectStore,
+from schedframe import InputError, ObjectStore, Pod, StateKey, Status
+from schedframe.api import (
+    SELECTED_NODE,
+    UNREADABLE,
+    WAIT_FOR_FIRST_CONSUMER,
+    CompiledNodeSelector,
     PersistentVolume,
     PersistentVolumeClaim,
-    Pod,
-    StateKey,
-    Status,
     StorageClass,
 )
-from schedframe.api import SELECTED_NODE, UNREADABLE, WAIT_FOR_FIRST_CONSUMER, CompiledNodeSelector
 
 from .._rejections import missing, rejection
 from .._volumes import NOT_OWNER, SpecVolumes, claim_name, ownership_problem

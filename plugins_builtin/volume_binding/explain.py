@@ -10,8 +10,18 @@ from typing import Final
 
 from attrs import define, field
 
-from schedframe import NodeTable, PersistentVolume, PersistentVolumeClaim, Pod, StateKey, StorageClass
-from schedframe.api import BINARY_SI, STORAGE, WAIT_FOR_FIRST_CONSUMER, Node, Quantity, compile_label_selector
+from schedframe import NodeTable, Pod, StateKey
+from schedframe.api import (
+    BINARY_SI,
+    STORAGE,
+    WAIT_FOR_FIRST_CONSUMER,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Quantity,
+    StorageClass,
+    compile_label_selector,
+)
 
 from .._explaining import absent_values_text, did_you_mean, node_labels_text, node_selector_text
 from .._volumes import claim_name, volumes_of

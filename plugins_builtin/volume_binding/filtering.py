@@ -12,7 +12,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from schedframe import Node, PersistentVolumeClaim, Rows, RowVerdicts, Status
+from schedframe import Node, Rows, RowVerdicts, Status
+from schedframe.api import PersistentVolumeClaim
 
 from .._node_selection import rows_named, rows_selected
 from .._volumes_csi_nodes import CsiNodes

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from schedframe import (
-    Action,
-    ClusterEvent,
-    EventRegistration,
-    EventResource,
-    PersistentVolumeClaim,
-    Pod,
-    StorageClass,
-)
-from schedframe.api import CSIDriver, CSINode, CSIStorageCapacity
+from schedframe import Action, ClusterEvent, EventRegistration, EventResource, Pod
+from schedframe.api import CSIDriver, CSINode, CSIStorageCapacity, PersistentVolumeClaim, StorageClass
 
 from .._volumes import uses_claim
 from .._volumes_in_tree import migration_text

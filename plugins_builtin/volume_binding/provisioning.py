@@ -14,14 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from schedframe import (
-    InputError,
-    ObjectStore,
-    PersistentVolumeClaim,
-    Rows,
-    StorageClass,
-    compile_label_selector,
-)
+from schedframe import InputError, ObjectStore, Rows
 from schedframe.api import (
     IN,
     NO_PROVISIONER,
@@ -31,8 +24,11 @@ from schedframe.api import (
     CompiledSelector,
     CSIDriver,
     CSIStorageCapacity,
+    PersistentVolumeClaim,
     Requirement,
+    StorageClass,
     TopologySelectorTerm,
+    compile_label_selector,
 )
 
 from .._node_selection import Mask, rows_meeting, rows_selected

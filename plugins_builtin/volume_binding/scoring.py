@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import PersistentVolumeClaim, Rows
-from schedframe.api import STORAGE
+from schedframe import Rows
+from schedframe.api import STORAGE, PersistentVolumeClaim
 
 from ..args import UtilizationShapePoint
 from ..node_resources.strategies import curve

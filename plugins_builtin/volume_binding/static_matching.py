@@ -14,8 +14,15 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, frozen
 
-from schedframe import PersistentVolume, PersistentVolumeClaim, Rows, compile_label_selector
-from schedframe.api import STORAGE, CompiledNodeSelector, CompiledSelector
+from schedframe import Rows
+from schedframe.api import (
+    STORAGE,
+    CompiledNodeSelector,
+    CompiledSelector,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    compile_label_selector,
+)
 
 from .._node_selection import Mask, rows_selected
 from .volumes import (

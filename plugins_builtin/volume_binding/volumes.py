@@ -14,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from schedframe import ObjectStore, PersistentVolume, Rows
+from schedframe import ObjectStore, Rows
 from schedframe.api import (
     IN,
     STORAGE,
     CompiledNodeSelector,
     CompiledNodeTerm,
     NodeSelector,
+    PersistentVolume,
     compile_node_selector,
 )
 

@@ -55,7 +55,7 @@ class Statistics(Tabular):
     profiles: Mapping[str, ProfileStatistics]
     """By scheduler name."""
     pools: Mapping[str, int]
-    """Pool of the queue → pods in it now, as in :class:`~schedframe.Pool`."""
+    """Pool of the queue → pods in it now, as in :class:`~schedframe.queue.Pool`."""
     nodes: int
     """Nodes in the cache now."""
     pods: int

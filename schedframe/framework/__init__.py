@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import hookspecs
 from .cycle_state import RECORDED, CycleState, CycleStateError, StateKey
 from .declarations import Depends, depends_on
 from .extender import (
@@ -149,6 +150,7 @@ __all__ = [
     "depends_on",
     "hookimpl",
     "hookspec",
+    "hookspecs",
     "normalize_by_max",
     "pods_being_preempted",
 ]

@@ -10,10 +10,8 @@ import pytest
 from attrs import field, frozen
 
 from schedframe import (
-    ClusterObject,
     InMemoryCluster,
     InputError,
-    NamespacedObject,
     ObjectMeta,
     PluginError,
     Quantity,
@@ -21,7 +19,14 @@ from schedframe import (
     load_manifests,
     to_manifest,
 )
-from schedframe.api import UnknownKindError, check_kind, installed_kinds, kinds
+from schedframe.api import (
+    ClusterObject,
+    NamespacedObject,
+    UnknownKindError,
+    check_kind,
+    installed_kinds,
+    kinds,
+)
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""Hints of plugins against :func:`schedframe.queueing_hint` (``Queueing hints`` in data/README.md)."""
+"""Hints of plugins against ``simulate.queueing_hint`` (``Queueing hints`` in data/README.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .plan import Plan, waiting_for
 def compare(case: Case) -> list[str]:
     """The differences between ``case["expect"]`` and what schedframe says."""
     event = f"{case['event']['resource']}/{case['event']['action']}"
-    answer = schedframe.queueing_hint(
+    answer = schedframe.simulate.queueing_hint(
         case["plugin"],
         case["pod"],
         event,

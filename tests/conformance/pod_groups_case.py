@@ -18,7 +18,6 @@ from schedframe import (
     InMemoryCluster,
     InputError,
     Pod,
-    Pool,
     Registry,
     Scheduler,
     Status,
@@ -28,7 +27,7 @@ from schedframe.api import from_manifest, group_of
 from schedframe.cycle.pod_groups.outcome import GroupAttempt
 from schedframe.framework import GROUP_TRIAL
 from schedframe.framework.binding import drive
-from schedframe.queue import GroupQueue, QueuedPodInfo
+from schedframe.queue import GroupQueue, Pool, QueuedPodInfo
 
 from .corpus import Case
 from .difference import differences

@@ -9,11 +9,13 @@ from typing import Any
 from attrs import define, field
 
 from plugins_builtin.catalogue import CATALOGUE
-from schedframe import Action, ClusterEvent, EventRegistration, NominatingMode, Pool
+from schedframe import Action, ClusterEvent, EventRegistration
 from schedframe.api import Pod, from_manifest
 from schedframe.queue import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
+    NominatingMode,
+    Pool,
     PriorityQueue,
     QueueOptions,
     QueueProfile,

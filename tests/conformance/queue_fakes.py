@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from schedframe import EVERYTHING, Action, ClusterEvent, EventRegistration, QueueingHint
+from schedframe import Action, ClusterEvent, EventRegistration, QueueingHint
 from schedframe.api import Pod
+from schedframe.queue import EVERYTHING
 
 
 def _label_hint(pod: Pod, old: Any, new: Any) -> QueueingHint:

@@ -9,7 +9,6 @@ from attrs import define, evolve, field
 
 from schedframe import (
     Decision,
-    Executor,
     InMemoryCluster,
     Node,
     ObjectMeta,
@@ -32,6 +31,7 @@ from schedframe.api import (
     ResourceRequirements,
     parse_quantity,
 )
+from schedframe.cycle import Executor
 from tests.configurations import configuration
 
 PROFILE = "default-scheduler"

@@ -7,15 +7,9 @@ from typing import Any
 
 from attrs import define, field
 
-from schedframe import (
-    EVERYTHING,
-    EventRegistration,
-    NodeInfo,
-    Pod,
-    Status,
-    hookimpl,
-)
+from schedframe import EventRegistration, NodeInfo, Pod, Status, hookimpl
 from schedframe.framework.hookspecs import Scores
+from schedframe.queue import EVERYTHING
 
 WAIT = "permit-seconds"
 """Label: permit lets the pod wait; its value is in seconds."""

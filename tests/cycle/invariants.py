@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from schedframe import Pool
 from schedframe.cluster import FlakyWatch
+from schedframe.queue import Pool
 from schedframe.state import compare
 
 from .build import World

@@ -6,13 +6,9 @@ from typing import Any
 
 from attrs import define, field
 
-from schedframe import (
-    Candidate,
-    Pod,
-    Status,
-    hookimpl,
-)
+from schedframe import Pod, Status, hookimpl
 from schedframe.cluster import FlakyCluster
+from schedframe.framework import Candidate
 from schedframe.framework.preemption import Eviction
 from schedframe.framework.preemption.eviction import EvictionOrders
 

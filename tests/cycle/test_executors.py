@@ -10,17 +10,8 @@ from typing import Any
 
 import pytest
 
-from schedframe import (
-    AsyncioExecutor,
-    CycleState,
-    Executor,
-    InlineExecutor,
-    OutcomeUnknown,
-    PluginError,
-    Pod,
-    Status,
-    ThreadExecutor,
-)
+from schedframe import AsyncioExecutor, CycleState, OutcomeUnknown, PluginError, Pod, Status, ThreadExecutor
+from schedframe.cycle import Executor, InlineExecutor
 from schedframe.cycle.binding.attempt import Attempt
 from schedframe.framework.binding import drive, drive_on_loop
 from schedframe.queue import QueuedPodInfo

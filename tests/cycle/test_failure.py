@@ -6,15 +6,9 @@ from typing import Any
 
 import pytest
 
-from schedframe import (
-    ClusterError,
-    NominatingInfo,
-    OutcomeUnknown,
-    Pod,
-    PostFilterResult,
-    Status,
-)
+from schedframe import ClusterError, OutcomeUnknown, Pod, PostFilterResult, Status
 from schedframe.cycle.binding.pod_status import LONGEST_NOTE
+from schedframe.framework import NominatingInfo
 
 from .build import World, make_node, make_pod, plugin_class
 from .executors import ManualExecutor

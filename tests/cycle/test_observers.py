@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from schedframe import Executor, InlineExecutor, ThreadExecutor
+from schedframe import ThreadExecutor
+from schedframe.cycle import Executor, InlineExecutor
 from schedframe.framework.observing import ObservedFramework
 
 from .build import World, make_node, make_pod

@@ -14,12 +14,11 @@ from schedframe import (
     Code,
     EventRegistration,
     EventResource,
-    NominatingInfo,
     PostFilterResult,
     RowVerdicts,
     Status,
 )
-from schedframe.framework import CycleState
+from schedframe.framework import CycleState, NominatingInfo
 from schedframe.framework.filtering import run_pod_hook
 
 from ..framework.fakes import plan_of, plugin

@@ -12,7 +12,6 @@ from schedframe import (
     ClusterEvent,
     EventRegistration,
     Handle,
-    NamespacedObject,
     ObjectMeta,
     PluginError,
     Pod,
@@ -20,6 +19,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.api import NamespacedObject
 from tests.configurations import configuration, enabling
 
 

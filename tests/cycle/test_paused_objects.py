@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe import Action, ClusterEvent, CycleState, EventOf, InvariantError
+from schedframe import Action, ClusterEvent, CycleState, InvariantError
 from schedframe.api import Namespace, ObjectMeta
 from schedframe.cycle.binding.attempt import Attempt
 from schedframe.cycle.binding.paused import PausedBindings
-from schedframe.queue import QueuedPodInfo
+from schedframe.queue import EventOf, QueuedPodInfo
 from schedframe.state import policy
 
 from .build import make_pod

@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from schedframe import ClusterError, NominatingInfo, Pod, PostFilterResult, Status, evaluate
+from schedframe import ClusterError, Pod, PostFilterResult, Status, evaluate
 from schedframe.api import (
     LabelSelector,
     PodDisruptionBudget,
     PodDisruptionBudgetSpec,
     PodDisruptionBudgetStatus,
 )
+from schedframe.framework import NominatingInfo
 from schedframe.framework.preemption.eviction import PREEMPTIONS_AT_A_TIME
 
 from .build import World, make_node, make_pod, plugin_class

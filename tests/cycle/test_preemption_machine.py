@@ -8,13 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from schedframe import (
-    BindRefused,
-    ClusterError,
-    NotFound,
-    OutcomeUnknown,
-    Pool,
-)
+from schedframe import BindRefused, ClusterError, NotFound, OutcomeUnknown
 from schedframe.api import (
     LabelSelector,
     PodDisruptionBudget,
@@ -23,6 +17,7 @@ from schedframe.api import (
 )
 from schedframe.cluster import FlakyWatch
 from schedframe.cycle.search.search import Search
+from schedframe.queue import Pool
 
 from .build import PROFILE, World, config_with, make_node, make_pod
 from .chaos import PARK, WAIT

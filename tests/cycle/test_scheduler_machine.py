@@ -8,9 +8,10 @@ from attrs import evolve
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from schedframe import BindRefused, ClusterError, OutcomeUnknown, Pod, Pool
+from schedframe import BindRefused, ClusterError, OutcomeUnknown, Pod
 from schedframe.api import Namespace, ObjectMeta
 from schedframe.cluster import FlakyCluster, FlakyWatch
+from schedframe.queue import Pool
 from tests.profiles import many
 
 from .build import World, make_node, make_pod

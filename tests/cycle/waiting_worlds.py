@@ -8,9 +8,10 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from schedframe import InMemoryCluster, Pod, PodSpec, Pool, Scheduler, VirtualClock
+from schedframe import InMemoryCluster, Pod, PodSpec, Scheduler, VirtualClock
 from schedframe.api import POD_SCHEDULED
 from schedframe.cycle.search.decision import Decision
+from schedframe.queue import Pool
 from tests.configurations import configuration
 
 MAX_STEPS = 10_000

@@ -5,8 +5,11 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from schedframe import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, Node, Pod, Taint, Toleration
+from schedframe import Node, Pod, Taint, Toleration
 from schedframe.api import (
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    PREFER_NO_SCHEDULE,
     Affinity,
     LabelSelector,
     NodeAffinity,

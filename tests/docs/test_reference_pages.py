@@ -82,7 +82,7 @@ def test_arguments_of_hooks_have_types(pages: Path) -> None:
             assert all(": " in each for each in arguments if each), declared
 
 
-PACKAGES = ("errors", *(name for name in schedframe._EXPORTS if name != "errors"), "embed", "testing")
+PACKAGES = ("errors", *(name for name in schedframe._PACKAGES if name != "errors"), "embed", "testing")
 
 
 def public_classes(package: str) -> dict[str, type]:

@@ -22,7 +22,7 @@ from .installing import installed
 from .running import EXAMPLES, shell
 
 PLUGINS = EXAMPLES / "plugins"
-PUBLIC = ("schedframe", "schedframe.testing", *(f"schedframe.{package}" for package in schedframe._EXPORTS))
+PUBLIC = ("schedframe", "schedframe.testing", *(f"schedframe.{package}" for package in schedframe._PACKAGES))
 PACKAGES = sorted(path.parent for path in PLUGINS.glob("*/pyproject.toml"))
 _YAML = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 

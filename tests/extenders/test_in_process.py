@@ -9,24 +9,20 @@ from unittest.mock import patch
 import pytest
 from attrs import define, field
 
-from schedframe import (
+from schedframe import InMemoryCluster, Pod, Scheduler, Simulation, VirtualClock
+from schedframe.cycle import Decision
+from schedframe.cycle.equivalence.cache import EquivalenceCache
+from schedframe.framework import (
     BaseExtender,
     Extender,
     ExtenderError,
     ExtenderFilterResult,
     ExtenderVerb,
     HostPriority,
-    InMemoryCluster,
     OfferedNodes,
-    Pod,
-    Scheduler,
-    Simulation,
     Victims,
     VictimUids,
-    VirtualClock,
 )
-from schedframe.cycle import Decision
-from schedframe.cycle.equivalence.cache import EquivalenceCache
 from tests.cycle.build import make_node, make_pod
 
 

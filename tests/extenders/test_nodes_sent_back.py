@@ -7,18 +7,9 @@ from typing import Any
 
 from attrs import define, evolve
 
-from schedframe import (
-    BaseExtender,
-    ExtenderFilterResult,
-    ExtenderVerb,
-    InMemoryCluster,
-    Node,
-    OfferedNodes,
-    Pod,
-    Scheduler,
-    VirtualClock,
-)
+from schedframe import InMemoryCluster, Node, Pod, Scheduler, VirtualClock
 from schedframe.api import LabelSelector, TopologySpreadConstraint
+from schedframe.framework import BaseExtender, ExtenderFilterResult, ExtenderVerb, OfferedNodes
 from tests.cycle.build import make_node, make_pod
 
 ZONE = "topology.kubernetes.io/zone"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schedframe import OfferedNodes
+from schedframe.framework import OfferedNodes
 from schedframe.state import NodeTable
 from tests.cycle.build import make_node
 

@@ -10,9 +10,10 @@ import pytest
 from attrs import define, field
 
 import schedframe
-from schedframe import BaseExtender, ExtenderFilterResult, ExtenderVerb, OfferedNodes, Pod
+from schedframe import Pod
 from schedframe.cycle.search.tie_breaking import Ties, one_of
 from schedframe.extenders import Encoding, wire
+from schedframe.framework import BaseExtender, ExtenderFilterResult, ExtenderVerb, OfferedNodes
 from schedframe.state import NodeTable, Rows
 from tests.cycle.build import make_node, make_pod
 

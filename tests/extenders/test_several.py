@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 from attrs import define, field
 
-from schedframe import (
+from schedframe import InMemoryCluster, Pod, Scheduler
+from schedframe.framework import (
     BaseExtender,
     ExtenderError,
     ExtenderFilterResult,
     ExtenderVerb,
     HostPriority,
-    InMemoryCluster,
     OfferedNodes,
-    Pod,
-    Scheduler,
 )
 from schedframe.framework.extender import in_call_order
 from tests.configurations import configuration

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from attrs import define, field
 
-from schedframe import Handle, InMemoryCluster, Pod, Scheduler, Status, ThreadExecutor, WatchEvent, hookimpl
+from schedframe import Handle, InMemoryCluster, Pod, Scheduler, Status, ThreadExecutor, hookimpl
+from schedframe.cluster import WatchEvent
 from schedframe.cycle.messages import Question
 from tests.cycle.build import PROFILE, make_node, make_pod
 

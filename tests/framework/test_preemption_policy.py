@@ -7,17 +7,8 @@ from typing import Any
 
 from attrs import define, field
 
-from schedframe import (
-    CycleState,
-    Handle,
-    NodeInfo,
-    Pod,
-    PostFilterResult,
-    PreemptionEvaluator,
-    Simulation,
-    Status,
-    hookimpl,
-)
+from schedframe import CycleState, Handle, NodeInfo, Pod, PostFilterResult, Simulation, Status, hookimpl
+from schedframe.framework import PreemptionEvaluator
 from schedframe.testing import node, pod
 from tests.configurations import configuration
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from schedframe import CycleState, InMemoryCluster, Status, WatchEvent
+from schedframe import CycleState, InMemoryCluster, Status
 from schedframe.api import (
     WAIT_FOR_FIRST_CONSUMER,
     AWSElasticBlockStore,
@@ -50,6 +50,7 @@ from schedframe.api import (
     VolumeResources,
     parse_quantity,
 )
+from schedframe.cluster import WatchEvent
 from tests.plugins.agreement import OPEN, StandInHandle, call, columnar_statuses, per_node_statuses
 
 ZONE = "topology.kubernetes.io/zone"

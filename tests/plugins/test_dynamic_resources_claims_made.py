@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from schedframe import ControllerManager, Simulation
+from schedframe import Simulation
 from schedframe.api import ResourceClaim, ResourceClaimTemplate, from_manifest
+from schedframe.controllers import ControllerManager
 
 from .devices import device, device_class, devices_of, node, pod, slice_of
 

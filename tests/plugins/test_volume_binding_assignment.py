@@ -8,8 +8,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from plugins_builtin.volume_binding.assumed import Assumption, VolumeReservation, version_of
 from plugins_builtin.volume_binding.claims import Storage
-from schedframe import Conflict, InMemoryCluster, NotFound, ObjectStore, OutcomeUnknown, WatchEvent
+from schedframe import Conflict, InMemoryCluster, NotFound, ObjectStore, OutcomeUnknown
 from schedframe.api import PersistentVolume, PersistentVolumeClaim
+from schedframe.cluster import WatchEvent
 from tests.plugins.storage import make_claim, make_volume
 
 NAMES = ("v0", "v1", "v2")

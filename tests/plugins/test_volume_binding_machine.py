@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from plugins_builtin.volume_binding.claims import Storage
-from schedframe import BindRefused, Conflict, OutcomeUnknown, PersistentVolumeClaim
+from schedframe import BindRefused, Conflict, OutcomeUnknown
+from schedframe.api import PersistentVolumeClaim
 from schedframe.cluster import FlakyCluster
 from tests.plugins.storage import HOSTNAME, make_claim, make_node, make_pod
 from tests.plugins.volume_world import World, assumptions, local

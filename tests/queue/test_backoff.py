@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe import Pool, QueuedPodInfo
+from schedframe import QueuedPodInfo
+from schedframe.queue import Pool
 from schedframe.queue.backoff import BackoffQueues, micros
 
 from .support import EPOCH, pod

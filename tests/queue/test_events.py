@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe import EVERYTHING, Action, ClusterEvent, EventRegistration, EventResource, QueueingHint
+from schedframe import Action, ClusterEvent, EventRegistration, EventResource, QueueingHint
 from schedframe.queue import (
+    EVERYTHING,
     FORCE_ACTIVATE,
     UNSCHEDULABLE_TIMEOUT,
     WILDCARD,

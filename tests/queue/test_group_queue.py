@@ -10,10 +10,10 @@ from attrs import evolve
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from schedframe import Pool, QueuedPodInfo
+from schedframe import QueuedPodInfo
 from schedframe.api import Pod, group_of
 from schedframe.api.podspec import PodSchedulingGroup
-from schedframe.queue import GroupQueue, QueueOptions, QueueProfile
+from schedframe.queue import GroupQueue, Pool, QueueOptions, QueueProfile
 
 from .support import EPOCH, NODE_ADD, NODE_LABEL, PROFILE, ManualClock, node, on, pod
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from schedframe import Action, ClusterEvent, Pool
+from schedframe import Action, ClusterEvent
 from schedframe.api import Pod
-from schedframe.queue import ASSIGNED_POD_DELETE, PriorityQueue
+from schedframe.queue import ASSIGNED_POD_DELETE, Pool, PriorityQueue
 from schedframe.queue.unschedulable import UnschedulablePods
 
 from .support import (

@@ -4,10 +4,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from schedframe import NominatingMode
 from schedframe.api import Pod
 from schedframe.errors import InvariantError
-from schedframe.queue import Nominator
+from schedframe.queue import NominatingMode, Nominator
 
 from .support import pod
 

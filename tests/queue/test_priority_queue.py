@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from schedframe import Action, ClusterEvent, NominatingMode, PendingPod, Pool, QueuedPodInfo
+from schedframe import Action, ClusterEvent, QueuedPodInfo
 from schedframe.api import ObjectMeta, Pod
 from schedframe.errors import InvariantError
-from schedframe.queue import ASSIGNED_POD_ADD, PriorityQueue, QueueOptions
+from schedframe.queue import ASSIGNED_POD_ADD, NominatingMode, PendingPod, Pool, PriorityQueue, QueueOptions
 
 from .support import (
     EPOCH,

@@ -6,13 +6,9 @@ from typing import Any
 
 import pytest
 
-from schedframe import (
-    Action,
-    ClusterEvent,
-    Pool,
-)
+from schedframe import Action, ClusterEvent
 from schedframe.api import Pod
-from schedframe.queue import WILDCARD
+from schedframe.queue import WILDCARD, Pool
 
 from .support import (
     EPOCH,

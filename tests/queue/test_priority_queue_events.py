@@ -6,10 +6,18 @@ from typing import Any
 
 import pytest
 
-from schedframe import Action, ClusterEvent, Pool, QueueingHint
+from schedframe import Action, ClusterEvent, QueueingHint
 from schedframe.api import Pod
 from schedframe.errors import PluginError
-from schedframe.queue import ASSIGNED_POD_DELETE, WILDCARD, HintFn, PriorityQueue, QueueOptions, QueueProfile
+from schedframe.queue import (
+    ASSIGNED_POD_DELETE,
+    WILDCARD,
+    HintFn,
+    Pool,
+    PriorityQueue,
+    QueueOptions,
+    QueueProfile,
+)
 
 from .support import (
     NODE_ADD,

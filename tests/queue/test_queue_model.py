@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from schedframe import Action, ClusterEvent, Pool, QueuedPodInfo
+from schedframe import Action, ClusterEvent, QueuedPodInfo
 from schedframe.api import Pod
-from schedframe.queue import ASSIGNED_POD_DELETE, WILDCARD, PriorityQueue, with_implied
+from schedframe.queue import ASSIGNED_POD_DELETE, WILDCARD, Pool, PriorityQueue, with_implied
 
 from .model import Entry, Model
 from .support import NODE_ADD, NODE_LABEL, NODE_TAINT, ManualClock, node, on, pod, queue

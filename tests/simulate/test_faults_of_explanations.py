@@ -18,9 +18,9 @@ from schedframe import (
     Status,
     evaluate,
     hookimpl,
-    queueing_hint,
 )
 from schedframe.queue import QueueingHint
+from schedframe.simulate import queueing_hint
 from schedframe.simulate.hints import HintAnswer
 from schedframe.testing import node, pod
 

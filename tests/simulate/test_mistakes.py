@@ -24,9 +24,9 @@ from schedframe import (
     evaluate,
     explain,
     hookimpl,
-    queueing_hint,
 )
 from schedframe.errors import ConfigError, InputError
+from schedframe.simulate import queueing_hint
 from schedframe.testing import node, pod
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from schedframe import Node, NodeTable, ObjectMeta, Pod, RowChangeReader
+from schedframe import Node, NodeTable, ObjectMeta, Pod
+from schedframe.state import RowChangeReader
 
 
 def pod(name: str) -> Pod:

@@ -10,7 +10,7 @@ from typing import Any, Final, get_overloads
 
 import schedframe
 
-PACKAGES = ("errors", *(name for name in schedframe._EXPORTS if name != "errors"), "embed", "testing")
+PACKAGES = ("errors", *(name for name in schedframe._PACKAGES if name != "errors"), "embed", "testing")
 
 OF_ANY_ELEMENT: Final = re.compile(
     r"(?:dict|Mapping)\[str, Any\]"  # documents and arguments in plain types

@@ -13,7 +13,8 @@ from schedframe.api import KINDS, ObjectLookup
 from .checker import code_of, errors_in, expected_errors
 
 SOURCE = """
-from schedframe import ClusterPort, InMemoryCluster, Node, ObjectStore, PersistentVolumeClaim, Pod
+from schedframe import ClusterPort, InMemoryCluster, Node, ObjectStore, Pod
+from schedframe.api import PersistentVolumeClaim
 
 cluster = InMemoryCluster()
 pod: Pod | None = cluster.get("Pod", "default/a")

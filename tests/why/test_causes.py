@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from schedframe import ChangeKind, Simulation, explain
+from schedframe import Simulation, explain
+from schedframe.why import ChangeKind
 
 from .manifests import Manifest, node, pod
 from .test_pairs import GPU, TOLERATION, gpu_node, gpu_pod

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe import ChangeKind, Simulation, explain
+from schedframe import Simulation, explain
 from schedframe.api import Pod
 from schedframe.simulate.simulation import as_pod
+from schedframe.why import ChangeKind
 from schedframe.why.cluster_copy import copy_cluster
 from schedframe.why.explain import case_of
 from schedframe.why.near_misses import near_misses

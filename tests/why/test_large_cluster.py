@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from schedframe import ChangeKind, Explanation, Simulation, explain
+from schedframe import Simulation, explain
+from schedframe.why import ChangeKind, Explanation
 
 from .manifests import Manifest
 from .patching import applied

@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe import ChangeKind, Simulation, explain
+from schedframe import Simulation, explain
+from schedframe.why import ChangeKind
 from schedframe.why.change import Change
 from schedframe.why.cluster_copy import copy_cluster
 from schedframe.why.explain import case_of

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from schedframe import Explanation, Simulation, explain
+from schedframe import Simulation, explain
 from schedframe.api import to_manifest
 from schedframe.api.validation.updates import refused_update
+from schedframe.why import Explanation
 from schedframe.why.explanation import Verdict
 from tests.controllers.charts import chart
 

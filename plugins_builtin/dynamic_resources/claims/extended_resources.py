@@ -11,15 +11,17 @@ from typing import Final
 
 from attrs import define, evolve, field, frozen
 
-from schedframe import Container, DeviceClass, NodeInfo, ObjectMeta, ObjectStore, Pod, ResourceClaim
+from schedframe import Container, NodeInfo, ObjectMeta, ObjectStore, Pod
 from schedframe.api import (
     EXACT_COUNT,
     RESTART_ALWAYS,
     ContainerExtendedResourceRequest,
     DeviceClaim,
+    DeviceClass,
     DeviceRequest,
     ExactDeviceRequest,
     OwnerReference,
+    ResourceClaim,
     ResourceClaimSpec,
 )
 

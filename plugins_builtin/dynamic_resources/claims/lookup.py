@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schedframe import Pod, ResourceClaim, Status
-from schedframe.api import UNREADABLE, AllocatedDeviceStatus, PodResourceClaim
+from schedframe import Pod, Status
+from schedframe.api import UNREADABLE, AllocatedDeviceStatus, PodResourceClaim, ResourceClaim
 from schedframe.api import DeviceRequestAllocationResult as Allocated
 
 from ..._rejections import rejection

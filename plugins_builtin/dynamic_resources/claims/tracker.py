@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from schedframe import InvariantError, NodeTable, ObjectStore, Pod, ResourceClaim
-from schedframe.api import ObjectMeta, OwnerReference, ResourceClaimStatus, version_number
+from schedframe import InvariantError, NodeTable, ObjectStore, Pod
+from schedframe.api import ObjectMeta, OwnerReference, ResourceClaim, ResourceClaimStatus, version_number
 
 from ..inventory.device_usage import DeviceUsage, holdings_of
 from ..inventory.node_device_state import NodeDeviceStates

@@ -7,8 +7,13 @@ from typing import Final
 
 from attrs import evolve
 
-from schedframe import ClusterPort, Conflict, NotFound, PluginError, Pod, ResourceClaim
-from schedframe.api import AllocationResult, PodExtendedResourceClaimStatus, ResourceClaimConsumerReference
+from schedframe import ClusterPort, Conflict, NotFound, PluginError, Pod
+from schedframe.api import (
+    AllocationResult,
+    PodExtendedResourceClaimStatus,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
 
 from .extended_resources import IN_MEMORY, ContainerMapping
 from .lookup import is_reserved_for

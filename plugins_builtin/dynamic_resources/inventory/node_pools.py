@@ -11,7 +11,8 @@ from typing import Final, TypeVar
 
 from attrs import define, field, frozen
 
-from schedframe import Node, ObjectStore, ResourceSlice
+from schedframe import Node, ObjectStore
+from schedframe.api import ResourceSlice
 
 from .change_log import ChangeLog
 from .criteria import DeviceCriteria

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from schedframe import Node, PluginError, ResourceSlice
-from schedframe.api import Device, NodeSelector, compile_node_selector
+from schedframe import Node, PluginError
+from schedframe.api import Device, NodeSelector, ResourceSlice, compile_node_selector
 
 from .device_content import Consumption, ContentTable, CounterId, DeviceContent
 

@@ -7,10 +7,11 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from schedframe import DeviceClass, PluginError, Quantity, ResourceClaim
+from schedframe import PluginError, Quantity
 from schedframe.api import (
     ALL_DEVICES,
     EXACT_COUNT,
+    DeviceClass,
     DeviceConstraint,
     DeviceRequest,
     DeviceSelector,
@@ -18,6 +19,7 @@ from schedframe.api import (
     DeviceTaint,
     DeviceToleration,
     ExactDeviceRequest,
+    ResourceClaim,
 )
 
 from ..cel.selector import CelError

@@ -16,7 +16,7 @@ from plugins_builtin.args import (
     check_shape,
     or_default_resources,
 )
-from schedframe import FieldError
+from schedframe.config import FieldError
 
 
 def _no_conflict(other: str) -> Any:

@@ -27,15 +27,12 @@ from schedframe import (
     Node,
     NodeInfo,
     ObjectStore,
-    PersistentVolume,
-    PersistentVolumeClaim,
     Pod,
     StateKey,
     Status,
-    StorageClass,
     hookimpl,
 )
-from schedframe.api import PersistentVolumeSpec, Volume
+from schedframe.api import PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, StorageClass, Volume
 
 ERR_REASON: Final = "node(s) exceed max volume count"
 MAX_VOLUMES_VARIABLE: Final = "KUBE_MAX_PD_VOLS"

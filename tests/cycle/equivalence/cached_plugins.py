@@ -11,8 +11,6 @@ from attrs import define, field
 from schedframe import (
     Code,
     Depends,
-    GroupScores,
-    GroupVerdicts,
     NodeInfo,
     NodeTable,
     Normalization,
@@ -22,6 +20,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.framework import GroupScores, GroupVerdicts
 from schedframe.framework.hookspecs import Scores
 
 

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from schedframe import (
-    PREFER_NO_SCHEDULE,
-    Taint,
-)
+from schedframe import Taint
+from schedframe.api import PREFER_NO_SCHEDULE
 from schedframe.cycle.equivalence import equivalence_class
 from schedframe.cycle.equivalence.evaluate.batch import BatchEvaluator
 from schedframe.cycle.equivalence.index import score_matrix

@@ -10,11 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from schedframe import (
-    NO_SCHEDULE,
-    PREFER_NO_SCHEDULE,
     Depends,
     Handle,
-    Namespace,
     Node,
     NodeInfo,
     Normalization,
@@ -25,6 +22,7 @@ from schedframe import (
     Taint,
     hookimpl,
 )
+from schedframe.api import NO_SCHEDULE, PREFER_NO_SCHEDULE, Namespace
 from schedframe.cycle.equivalence import fast_search, live_search, policy
 from schedframe.cycle.equivalence.index.state_index import StateIndex
 from schedframe.state import policy as state_policy

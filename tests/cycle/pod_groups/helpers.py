@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from schedframe import InMemoryCluster, Pool, Scheduler, VirtualClock
+from schedframe import InMemoryCluster, Scheduler, VirtualClock
+from schedframe.queue import Pool
 
 GANGS = {"GenericWorkload": True, "GangScheduling": True}
 TOPOLOGY = {**GANGS, "TopologyAwareWorkloadScheduling": True}

@@ -7,9 +7,9 @@ from types import FrameType
 
 import pytest
 
-from schedframe import Pool, Scheduler
+from schedframe import Scheduler
 from schedframe.api import POD_GROUP_SCHEDULED
-from schedframe.queue import GroupQueue, PriorityQueue
+from schedframe.queue import GroupQueue, Pool, PriorityQueue
 from schedframe.state import GroupCache
 from tests.configurations import configuration
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schedframe import Pool
+from schedframe.queue import Pool
 
 from .helpers import GANGS, TOPOLOGY, ZONE, group, node, nodes_of, pod, pools, scheduler_of, zoned
 

@@ -8,16 +8,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from schedframe import (
-    Candidate,
-    Decision,
-    Handle,
-    Pod,
-    PostFilterResult,
-    Preemption,
-    PreemptionEvaluator,
-    Status,
-)
+from schedframe import Decision, Handle, Pod, PostFilterResult, Status
 from schedframe.api import (
     DISRUPTION_TARGET,
     LabelSelector,
@@ -27,7 +18,7 @@ from schedframe.api import (
     PodDisruptionBudgetStatus,
 )
 from schedframe.cycle.search.search import Search
-from schedframe.framework import Diagnosis, Framework
+from schedframe.framework import Candidate, Diagnosis, Framework, Preemption, PreemptionEvaluator
 from schedframe.framework.preemption.evaluator import Tally
 
 from ...cycle.build import PROFILE, World, make_node, make_pod

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from attrs import define
 
-from schedframe import NodeInfo, Pod, PreemptionEvaluator, Status, Taint
+from schedframe import NodeInfo, Pod, Status, Taint
+from schedframe.framework import PreemptionEvaluator
 from schedframe.framework.preemption import Candidate
 
 from ...cycle.build import make_node

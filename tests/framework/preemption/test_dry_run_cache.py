@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 from attrs import define, field
 
-from schedframe import CycleState, Pod, PreemptionEvaluator, Status
+from schedframe import CycleState, Pod, Status
 from schedframe.api import LabelSelector, TopologySpreadConstraint
+from schedframe.framework import PreemptionEvaluator
 from schedframe.framework.preemption import Budget, Candidate
 from schedframe.framework.preemption.dry_run_cache import MAX_KINDS
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe import Candidate, Status
+from schedframe import Status
+from schedframe.framework import Candidate
 from schedframe.framework.preemption.candidates import standing
 from schedframe.framework.preemption.dry_run_cache import (
     MAX_STATUSES,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from attrs import define
 
-from schedframe import NodeInfo, Pod, PreemptionEvaluator, Status
+from schedframe import NodeInfo, Pod, Status
+from schedframe.framework import PreemptionEvaluator
 from schedframe.framework.preemption.evaluator import NEVER, TERMINATING
 
 from .support import Arena, running, waiting

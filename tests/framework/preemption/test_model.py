@@ -9,7 +9,7 @@ from attrs import field, frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe import PreemptionEvaluator
+from schedframe.framework import PreemptionEvaluator
 
 from ...cycle.build import make_node
 from .support import Arena, budget, running, waiting

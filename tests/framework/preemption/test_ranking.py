@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe import Candidate
+from schedframe.framework import Candidate
 from schedframe.framework.preemption import CRITERIA, importance, rank
 from schedframe.framework.preemption.candidates import standing
 

@@ -9,18 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define
 
-from schedframe import (
-    Depends,
-    GroupScores,
-    GroupVerdicts,
-    NodeInfo,
-    NodeTable,
-    Pod,
-    Rows,
-    RowVerdicts,
-    Status,
-    hookimpl,
-)
+from schedframe import Depends, NodeInfo, NodeTable, Pod, Rows, RowVerdicts, Status, hookimpl
+from schedframe.framework import GroupScores, GroupVerdicts
 
 NO = Status.unschedulable("no")
 

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from attrs import field, frozen
 
-from schedframe import NamespacedObject, ObjectMeta, Quantity
+from schedframe import ObjectMeta, Quantity
+from schedframe.api import NamespacedObject
 
 
 @frozen

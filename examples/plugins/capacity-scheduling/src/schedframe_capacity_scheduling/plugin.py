@@ -15,7 +15,6 @@ from schedframe import (
     EventRegistration,
     EventResource,
     Handle,
-    NamespacedObject,
     NodeInfo,
     Pod,
     PostFilterResult,
@@ -24,6 +23,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.api import NamespacedObject
 
 from .args import CapacitySchedulingArgs
 from .kinds import ElasticQuota

@@ -7,7 +7,8 @@ from typing import Final
 
 from attrs import define
 
-from schedframe import CycleState, NodeInfo, Pod, PreemptionEvaluator, StateKey, Status
+from schedframe import CycleState, NodeInfo, Pod, StateKey, Status
+from schedframe.framework import PreemptionEvaluator
 
 from .kinds import ElasticQuota
 from .quotas import Quotas

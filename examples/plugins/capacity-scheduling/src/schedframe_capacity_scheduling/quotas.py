@@ -7,8 +7,9 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from schedframe import Handle, Pod, RowChangeReader
+from schedframe import Handle, Pod
 from schedframe.api import whole_amounts
+from schedframe.state import RowChangeReader
 
 from .kinds import ElasticQuota
 

@@ -8,7 +8,9 @@ from typing import ClassVar, Final
 
 from attrs import define, field, frozen
 
-from schedframe import Handle, NamespacedObject, ObjectMeta, Pod, Quantity, RowChangeReader, wire
+from schedframe import Handle, ObjectMeta, Pod, Quantity
+from schedframe.api import NamespacedObject, wire
+from schedframe.state import RowChangeReader
 
 POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
 """Label of a pod: the name of its group, in its namespace."""

@@ -10,14 +10,12 @@ import numpy as np
 from attrs import define, field
 
 from schedframe import (
-    PODS_TO_ACTIVATE,
     Action,
     ClusterEvent,
     CycleState,
     EventRegistration,
     EventResource,
     Handle,
-    NamespacedObject,
     Pod,
     QueuedPodInfo,
     Rows,
@@ -25,7 +23,8 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.api import whole_amounts
+from schedframe.api import NamespacedObject, whole_amounts
+from schedframe.cycle import PODS_TO_ACTIVATE
 
 from .args import CoschedulingArgs
 from .groups import Members, PodGroup, group_key

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import Handle, Node, NodeInfo, Pod, RowChangeReader
+from schedframe import Handle, Node, NodeInfo, Pod
+from schedframe.state import RowChangeReader
 
 from .args import DEVICE, FGDArgs
 

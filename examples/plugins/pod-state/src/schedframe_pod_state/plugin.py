@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import MAX_SCORE, Handle, NodeInfo, Pod, RowChangeReader, Rows, hookimpl
+from schedframe import MAX_SCORE, Handle, NodeInfo, Pod, Rows, hookimpl
+from schedframe.state import RowChangeReader
 
 Ints = npt.NDArray[np.int64]
 
