@@ -80,14 +80,11 @@ INSIDE: Final = "made and called by the scheduler alone"
 READ_LATER: Final = "checked where the scheduler reads it, with the name of the plugin or option"
 HOT: Final = "called for each pod"
 UNCHECKED: Final[dict[str, str]] = {
-    **dict.fromkeys(("Decision", "Evaluation", "Explanation"), RESULT),
-    **dict.fromkeys(("PendingPod", "Placement"), RESULT),
-    **dict.fromkeys(("PodGroupInfo", "Preemption", "Candidate"), RESULT),
-    **dict.fromkeys(("WaitingPod", "WatchEvent", "OfferedNodes", "QueuedPodInfo"), RESULT),
-    **dict.fromkeys(("NodeInfo", "NodeTable", "ObjectStore", "RowChangeReader", "Rows", "Rows.at"), INSIDE),
+    **dict.fromkeys(("Decision", "QueuedPodInfo"), RESULT),
+    **dict.fromkeys(("Framework", "Framework.build", "NodeInfo", "NodeTable", "ObjectStore"), INSIDE),
+    **dict.fromkeys(("Rows", "Rows.at"), INSIDE),
     **dict.fromkeys(("Rows.ascending", "Snapshot", "Snapshot.take", "Recorder.decided"), INSIDE),
-    **dict.fromkeys(("GroupScores", "GroupVerdicts", "HostPriority", "RowVerdicts"), READ_LATER),
-    **dict.fromkeys(("SchedulerOptions", "KubeSchedulerConfiguration"), READ_LATER),
+    **dict.fromkeys(("KubeSchedulerConfiguration", "RowVerdicts"), READ_LATER),
     **dict.fromkeys(("Pod.restated", "Pod.with_node_name", "Pod.with_resource_version"), HOT),
     "Status.with_plugin": HOT,
     "Scheduler.refresh_conditions": "called by the driver alone",

@@ -64,6 +64,7 @@ from .results import (
 )
 from .scoring import ScoreTable
 from .status import SKIP, SUCCESS, Code, Status
+from .table_handle import TableHandle
 from .verdicts import Diagnosis, Verdicts
 from .waiting import WaitingPod, WaitingRoom
 
@@ -141,6 +142,7 @@ __all__ = [
     "SignaturePlugin",
     "StateKey",
     "Status",
+    "TableHandle",
     "Verdicts",
     "VictimUids",
     "Victims",

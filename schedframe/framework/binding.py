@@ -21,7 +21,7 @@ from ..errors import PluginError
 from ..queue import ClusterEvent, EventOf
 from .cycle_state import CycleState
 from .extender import Extender
-from .faults import from_exception, invalid_answer, read_status
+from .faults import as_error, from_exception, invalid_answer, read_status
 from .hook_calls import Call
 from .plan import Plan
 from .status import Code, Status
@@ -99,6 +99,26 @@ def binding_steps(plan: Plan, binding: Binding) -> Steps:
             yield status
             return
     yield NO_BINDER
+
+
+def pre_binders(plan: Plan, state: CycleState, pod: Pod, node_name: str) -> tuple[str, ...] | Status:
+    """Return the plugins whose pre_bind has something to do for the pod, or the error of one."""
+    names = []
+    for entry in plan.pre_bind:
+        flight = plan.pre_flight.get(entry.name)
+        if flight is not None:
+            try:
+                status = flight.call(state, pod, node_name)
+            except plugin_faults() as error:
+                return from_exception(entry.name, "pre_bind_pre_flight", error, pod, node_name)
+            if isinstance(status, Status) and status.code is Code.SKIP:
+                continue
+            wanted = "None, Status.skip() or an error"
+            problem = read_status(entry.name, "pre_bind_pre_flight", status, wanted)
+            if problem is not None:
+                return as_error(entry.name, "pre_bind_pre_flight", problem)
+        names.append(entry.name)
+    return tuple(names)
 
 
 def pre_bind_steps(plan: Plan, binding: Binding) -> Steps:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Hashable, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
 from typing import Any
 
 from attrs import field
 
+from .._checked import checked
 from .._plugin_faults import fault_text, plugin_faults
 from .._value import record
 from ..api import ClusterObject, Pod, check_kind
@@ -15,12 +16,11 @@ from ..config import EffectiveProfile
 from ..errors import PluginError
 from ..queue import EventRegistration
 from ..state import NodeInfo, Rows
-from .binding import Binding, Steps, binding_steps, pre_bind_steps, run
+from .binding import Binding, Steps, binding_steps, pre_bind_steps, pre_binders, run
 from .cycle_state import CycleState
 from .declarations import Depends, declares, depends_on
 from .factories import SharedInstance, make_plugin
 from .faults import (
-    as_error,
     from_exception,
     invalid_answer,
     read_pre_enqueue,
@@ -40,6 +40,7 @@ from .hook_calls import Guard, Observer, closed_on_error
 from .nominated import NominatedFilter
 from .plan import Plan, compile_plan
 from .post_filter_answers import ENDS_POST_FILTER, post_filter_answer
+from .ready_plugins import profile_of
 from .registry import Registry
 from .results import PermitOutcome, PostFilterResult
 from .scoring import ScoreTable, run_pre_score, run_scores
@@ -108,6 +109,18 @@ class Framework:
             plan = compile_plan(plugins, profile.plugins, observer, guards, all_filters=all_filters)
             return cls(profile, plan, handle)
 
+    @classmethod
+    @checked
+    def of(
+        cls, plugins: Mapping[str, Any], handle: Handle, *, weights: Mapping[str, int] | None = None
+    ) -> Framework:
+        """Compile *plugins* (name → instance), each at all its extension points, in this order.
+
+        *weights*: plugin → weight of its scores, 1 by default. Pods are sorted by priority unless one sorts.
+        """
+        ready, profile = profile_of(plugins, weights or {}, handle.profile_name)
+        return cls(profile, compile_plan(ready, profile.plugins), handle)
+
     @property
     def profile_name(self) -> str:
         """The profile's scheduler name."""
@@ -160,12 +173,8 @@ class Framework:
     def rejecting_plugins(self) -> frozenset[str]:
         """Return the plugins that can reject a pod, whose events may therefore make it schedulable."""
         points = ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "permit", "preBind", "bind")
-        return frozenset(
-            name
-            for point in points
-            for name, _ in self.profile.plugins.get(point, ())
-            if name in self.plan.plugins
-        )
+        enabled = {name for point in points for name, _ in self.profile.plugins.get(point, ())}
+        return frozenset(enabled & self.plan.plugins.keys())
 
     # ---- scheduling cycle --------------------------------------------------------------------------------
 
@@ -337,22 +346,7 @@ class Framework:
 
     def pre_binders(self, state: CycleState, pod: Pod, node_name: str) -> tuple[str, ...] | Status:
         """Return the plugins whose pre_bind has something to do for the pod, or the error of one."""
-        names = []
-        for entry in self.plan.pre_bind:
-            flight = self.plan.pre_flight.get(entry.name)
-            if flight is not None:
-                try:
-                    status = flight.call(state, pod, node_name)
-                except plugin_faults() as error:
-                    return from_exception(entry.name, "pre_bind_pre_flight", error, pod, node_name)
-                if isinstance(status, Status) and status.code is Code.SKIP:
-                    continue
-                wanted = "None, Status.skip() or an error"
-                problem = read_status(entry.name, "pre_bind_pre_flight", status, wanted)
-                if problem is not None:
-                    return as_error(entry.name, "pre_bind_pre_flight", problem)
-            names.append(entry.name)
-        return tuple(names)
+        return pre_binders(self.plan, state, pod, node_name)
 
     def binding_steps(self, binding: Binding) -> Steps:
         """Return what is left of pre_bind, and bind, as steps for a driver of :mod:`.binding`."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import ClassVar
 
+from .._checked import checked
 from ..api import Pod
 from .backoff import BackoffQueues
 from .cohort import Cohort, cohort_of, line_of
@@ -30,6 +31,7 @@ class QueueView:
     _POOLS: ClassVar[type[Pools]] = Pools
     _BACKOFF: ClassVar[type[BackoffQueues]] = BackoffQueues
 
+    @checked
     def __init__(self, options: QueueOptions | None = None) -> None:
         options = options if options is not None else QueueOptions()
         self._next_place = count(1).__next__

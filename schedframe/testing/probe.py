@@ -181,7 +181,7 @@ class Probe:
     def __attrs_post_init__(self) -> None:
         self.handle = StubHandle(self.world)
         self.plugin = self.subject.make(self.handle)
-        self.handle.attach(self.subject.name, self.plugin)
+        self.handle.attach_plugin(self.subject.name, self.plugin)
         self.subject.calls(self.plugin)
         self.hooks = self.subject.hooks
 

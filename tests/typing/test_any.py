@@ -48,8 +48,8 @@ REASONS: Final[dict[str, str]] = {
         why.Edit.after why.Edit.before why.Operation.before why.Operation.value
     """,
     PLUGIN: """
-        framework.Framework.plugin(return) framework.depends_on(plugin) testing.StubHandle.attach(plugin)
-        testing.check_plugin(plugin) testing.plugin_checks(plugin)
+        framework.Framework.plugin(return) framework.depends_on(plugin)
+        testing.StubHandle.attach_plugin(plugin) testing.check_plugin(plugin) testing.plugin_checks(plugin)
     """,
     ANSWER: """
         framework.Observer.plugin_called(result) testing.CallRecorder.plugin_called(result)

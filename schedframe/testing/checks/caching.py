@@ -23,7 +23,7 @@ from ..world import World
 def cache_changes_no_decision(subject: Subject, world: World) -> None:
     """Place all pods, twice over, with the answers of the plugin cached, and without."""
     handle = StubHandle(world)
-    handle.attach(subject.name, subject.make(handle))
+    handle.attach_plugin(subject.name, subject.make(handle))
 
     def report(status: Status, pod: Pod) -> None:
         if isinstance(status.error, VerificationError):

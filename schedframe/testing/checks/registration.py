@@ -25,7 +25,7 @@ def registration(subject: Subject, world: World) -> None:
         handle = StubHandle(world)
         plugin = subject.make(handle)
         check_plugin(subject.name, plugin)
-        handle.attach(subject.name, plugin)
+        handle.attach_plugin(subject.name, plugin)
         assert handle.runner.plan.plugins
     except PluginError as error:
         raise Violation(str(error)) from error
