@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
+import re
 import subprocess
 import sys
+import textwrap
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -56,6 +60,42 @@ def test_a_name_is_the_one_of_its_package(name: str) -> None:
     package = importlib.import_module(f"schedframe.{schedframe._PACKAGE_OF[name]}")
     assert name in package.__all__
     assert getattr(schedframe, name) is getattr(package, name)
+
+
+def undocumented(cls: type) -> list[str]:
+    """Return public attributes that ``__init__`` sets, and that neither a text below nor the class names."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(cls))).body
+    assert isinstance(tree, ast.ClassDef)
+    declared = {each.target.id for each in tree.body if isinstance(each, ast.AnnAssign)}  # type: ignore[union-attr]  # a name
+    said = set(re.findall(r"``(\w+)``", cls.__doc__ or ""))
+    found = []
+    for method in tree.body:
+        if isinstance(method, ast.FunctionDef) and method.name == "__init__":
+            for statement, following in pairwise([*method.body, ast.Pass()]):
+                has_text = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+                found += [
+                    name for name in names_set(statement) if not has_text and name not in declared | said
+                ]
+    return found
+
+
+def names_set(statement: ast.stmt) -> list[str]:
+    """Return the public attributes of ``self`` that a statement assigns."""
+    stored = [node for node in ast.walk(statement) if isinstance(node, ast.Attribute)]
+    return [
+        node.attr
+        for node in stored
+        if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self" and node.attr[0] != "_"
+    ]
+
+
+def test_public_attributes_say_what_they_are() -> None:
+    values = [getattr(schedframe, name) for name in schedframe.__all__]
+    bases = {base for value in values if isinstance(value, type) for base in value.__mro__}
+    own = [base for base in bases if base.__module__.startswith("schedframe.")]
+    missing = {base.__qualname__: found for base in own if (found := undocumented(base))}
+    assert len(own) > len(schedframe._PACKAGES)
+    assert not missing, "write below the assignment what it is, or begin its name with an underscore"
 
 
 def test_packages_load_when_they_are_used() -> None:

@@ -53,6 +53,10 @@ class Scheduler:
     ``options``, or the same names as keyword arguments: see :class:`SchedulerOptions`; a keyword wins over
     ``options``.
 
+    ``registry`` has the factories of its plugins, ``recorder`` is that of the options. ``core`` is its state
+    and ``groups`` the cycles of pod groups, ``None`` without the feature gate GenericWorkload: for tools of
+    this library, which may change with any version.
+
     One thread at a time drives it, by ``run``, ``run_until_idle``, ``schedule_one`` or ``step``. Raises
     :class:`ConfigError` for a configuration that is refused.
     """
@@ -76,7 +80,6 @@ class Scheduler:
         self._timed = self.core.times_attempts
         permits = PermitDesk(self.core)
         self.groups, self._handlers = groups_and_handlers(self.core, self.recorder)
-        """The cycles of pod groups, ``None`` without the feature gate GenericWorkload; and what events do."""
         self._due = DueWork(self.core, permits, self._handlers)
         self._watching = Watching(self.core, self._handlers)
         self._socket_wait = SocketWait(self.core.inbox, self.core.clock, self._due)
@@ -287,7 +290,7 @@ class Scheduler:
 
     @property
     def rejections(self) -> KnownRejections | None:
-        """What lets pods wait together."""
+        """Known rejections, by which pods wait together; for tools of this library, as ``core``."""
         return self._reloader.rejections
 
     # ---- one pod -----------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ class StateKey(Generic[T]):
 
     def __init__(self, name: str) -> None:
         self.name = name
+        """For people: in errors and reprs."""
 
     @override
     def __repr__(self) -> str:

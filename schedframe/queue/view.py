@@ -46,6 +46,7 @@ class QueueView:
         self._hints = hint_table(options)
         self._in_flight = InFlight(options.max_in_flight_events)
         self.nominator = Nominator(self._may_be_nominated)
+        """Nominated pods, among them those in flight."""
         self._pools = self._make_pools(options)
         self._take: Callable[[], QueuedPodInfo | None] = self._pools.pop
 

@@ -46,6 +46,7 @@ class Simulation:
 
     ``objects`` are API values or manifests; ``strict`` is the treatment of manifests that Kubernetes would
     refuse, as for :func:`from_manifest`; ``config`` and the other options are those of :class:`Scheduler`.
+    ``scheduler``, ``cluster`` and ``clock`` are its parts, to be used as those of any scheduler.
     Time stands still, and ties are broken by ``seed``. ``without`` names parts of a cluster that are not
     played, or is ``"all"``; see :meth:`add`. Raises :class:`ConfigError` and :class:`InputError`.
     """

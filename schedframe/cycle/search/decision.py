@@ -80,7 +80,9 @@ class Decision:
 
     def __init__(self, pod: Pod, state: CycleState) -> None:
         self.pod = pod
+        """The pod as it was when its cycle began."""
         self.state = state
+        """What the plugins of this cycle wrote."""
 
     @property
     def feasible(self) -> Rows | None:
