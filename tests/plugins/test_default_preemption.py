@@ -39,7 +39,7 @@ def listed(**changes: Any) -> dict[str, Any]:
             "0",
             "set one of the two above 0",
         ),
-        (PREEMPTION, {"minCandidateNodesAbsolute": "ten"}, "minCandidateNodesAbsolute", "'ten'", "integer"),
+        (PREEMPTION, {"minCandidateNodesAbsolute": "ten"}, "minCandidateNodesAbsolute", "'ten'", "whole"),
         (PREEMPTION, {"minCandidates": 1}, "minCandidates", "unknown field", "minCandidateNodesAbsolute"),
         (AFFINITY, {"hardPodAffinityWeight": 101}, "hardPodAffinityWeight", "101", "0 to 100"),
         (AFFINITY, {"hardPodAffinityWeight": -1}, "hardPodAffinityWeight", "-1", "0 to 100"),
