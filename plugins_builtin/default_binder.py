@@ -16,7 +16,7 @@ class DefaultBinder:
 
     handle: Handle
 
-    bind_returns_at_once: ClassVar[bool] = True
+    returns_at_once: ClassVar[bool] = True
     binds_every_pod: ClassVar[bool] = True
 
     @hookimpl

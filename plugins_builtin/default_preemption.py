@@ -44,7 +44,7 @@ class DefaultPreemption:
     handle: Handle
     evaluator: PreemptionEvaluator = field(init=False)
 
-    looks_up: ClassVar[tuple[str, ...]] = ("PodDisruptionBudget",)
+    reads: ClassVar[tuple[str, ...]] = ("PodDisruptionBudget",)
     writes: ClassVar[tuple[str, ...]] = ("delete Pod",)
 
     def __attrs_post_init__(self) -> None:

@@ -56,7 +56,7 @@ class InterPodAffinity:
     handle: Handle
     _existing: ExistingTerms = field(init=False)
 
-    looks_up: ClassVar[tuple[str, ...]] = ("Namespace",)
+    reads: ClassVar[tuple[str, ...]] = ("Namespace",)
 
     def __attrs_post_init__(self) -> None:
         weight = self.args.hard_pod_affinity_weight

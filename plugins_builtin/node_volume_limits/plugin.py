@@ -49,7 +49,7 @@ class NodeVolumeLimits:
     _counts: VolumeCounts = field(init=False)
     _csi_nodes: CsiNodes = field(init=False)
 
-    looks_up: ClassVar[tuple[str, ...]] = ("PersistentVolume", "StorageClass")
+    reads: ClassVar[tuple[str, ...]] = ("PersistentVolume", "StorageClass")
     reads_annotations: ClassVar[tuple[str, ...]] = (STORAGE_CLASS_BETA,)
 
     def __attrs_post_init__(self) -> None:

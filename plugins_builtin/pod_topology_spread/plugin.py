@@ -70,7 +70,7 @@ class PodTopologySpread:
     _default_actions: frozenset[str] = field(init=False)
     _workloads: WorkloadSelectors = field(init=False)
 
-    looks_up: ClassVar[tuple[str, ...]] = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
+    reads: ClassVar[tuple[str, ...]] = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
 
     def __attrs_post_init__(self) -> None:
         self._system_defaults = self.args.defaulting_type == SYSTEM_DEFAULTING

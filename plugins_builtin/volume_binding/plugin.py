@@ -53,7 +53,7 @@ class VolumeBinding:
         SELECTED_NODE,
         MIGRATED_PLUGINS,
     )
-    pre_bind_returns_at_once: ClassVar[bool] = True
+    returns_at_once: ClassVar[bool] = True
 
     args: VolumeBindingArgs
     handle: Handle

@@ -20,6 +20,7 @@ from ..cycle import Scheduler
 from ..cycle.handlers import kinds_read
 from ..errors import PluginError, Problems
 from ..framework import Framework, Registry
+from ..framework.declarations import declared
 from .commands import configuration
 
 READ: Final = ("get", "list", "watch")
@@ -97,7 +98,7 @@ def _rights_of_plugins(
     """Yield (verb, kind, part or "") of what plugins write. Raises PluginError for other kinds."""
     for framework in frameworks:
         for name, plugin in framework.plan.plugins.items():
-            for right in getattr(plugin, "writes", ()):
+            for right in declared(plugin, "writes"):
                 verb, _, what = right.partition(" ")
                 kind, _, part = what.partition("/")
                 if kind not in kinds:

@@ -13,6 +13,7 @@ from ..api.podstatus import POD_RESIZE_PENDING
 from ..config import EffectiveConfig
 from ..config.yaml_text import to_yaml
 from ..framework import Registry
+from ..framework.declarations import declared, device_matches
 from ..framework.factories import plugin_class_of
 from .anonymize import Anonymizer
 from .commands import configuration, write_text
@@ -81,8 +82,8 @@ def plugin_classes(config: EffectiveConfig, registry: Registry) -> Iterator[type
 
 def kept_annotations(plugins: Iterable[type], named: Iterable[str]) -> frozenset[str]:
     """Return the keys of annotations that a snapshot keeps: of Kubernetes, of *plugins*, and *named* ones."""
-    declared = (key for cls in plugins for key in getattr(cls, "reads_annotations", ()))
-    return frozenset((*ANNOTATIONS, *declared, *named))
+    of_plugins = (key for cls in plugins for key in declared(cls, "reads_annotations"))
+    return frozenset((*ANNOTATIONS, *of_plugins, *named))
 
 
 def kept(objects: Iterable[ClusterObject], annotations: Collection[str]) -> list[dict[str, Any]]:
@@ -131,7 +132,7 @@ def without_expressions(
     A plugin class evaluates the selectors by its function ``device_matches``; otherwise nothing reads them.
     """
     matches: Matches | None = next(
-        (found for cls in plugins if (found := getattr(cls, "device_matches", None)) is not None), None
+        (found for cls in plugins if (found := device_matches(cls)) is not None), None
     )
     return manifests if matches is None else DeviceKinds(matches).hidden(manifests, objects)
 

@@ -22,6 +22,7 @@ from ..config import (
 from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
 from ..framework import EXTENDER, Extender, ExtenderVerb, Framework, Observer, Registry, Status, WaitingRoom
+from ..framework.declarations import declares
 from ..framework.extender import in_call_order
 from ..framework.faults import from_exception, read_pre_enqueue
 from ..framework.hook_calls import Guard
@@ -372,7 +373,7 @@ def _queue_profile(framework: Framework, extenders: Sequence[Extender]) -> Queue
         group_gates=frozenset(
             entry.name
             for entry in framework.plan.pre_enqueue
-            if getattr(framework.plan.plugins[entry.name], "admits_by_group", False)
+            if declares(framework.plan.plugins[entry.name], "admits_by_group")
         ),
         read_answer=read_pre_enqueue,
     )

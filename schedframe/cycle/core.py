@@ -18,7 +18,7 @@ from ..config.feature_gates import NO_GATES
 from ..errors import ClusterError
 from ..framework import Extender, ExtenderError, Framework, Status, WaitingRoom
 from ..queue import PriorityQueue
-from ..state import Cache, GroupCache, GroupMembers, ObjectStore, Snapshot
+from ..state import Cache, GroupCache, GroupMembers, ObjectStore
 from .binding.api_writes import PodWriteQueue, WrittenStatus
 from .binding.attempt import Attempt
 from .binding.delayed_nominations import DelayedNominations
@@ -85,8 +85,6 @@ class Core:
     """Attempts that may be bound at a time; ``None``: any number."""
     owner: int = 0
     """Identity of the thread that runs the core."""
-    published: Snapshot | None = None
-    """What code off the core sees; renewed at a hand-off to plugins with ``reads_snapshot``."""
     watchdog: Watchdog | None = None
     """``None`` only with a clock that is not the machine's."""
     on_fault: Callable[[Status, Pod | None], None] | None = None

@@ -96,16 +96,14 @@ class SchedulerHandle:
         return self._core.feature_gates
 
     def snapshot(self) -> Snapshot:
-        """Return an immutable picture of the nodes: of now in the core, of the last hand-off elsewhere."""
+        """Return an immutable picture of the nodes as they are now. Core only."""
         core = self._core
-        if core.executor.inline or core.owner in (0, threading.get_ident()):
-            return core.cache.snapshot()
-        if core.published is None:
+        if not core.executor.inline and core.owner not in (0, threading.get_ident()):
             raise PluginError(
-                "snapshot() off the core shows the nodes as of the hand-off, which is only kept for plugins "
-                "that ask for it; declare reads_snapshot = True in the class of the plugin"
+                "snapshot() is for hooks that run in the core, and pre_bind and bind run off it; take the "
+                "snapshot in reserve, and pass it on in the cycle state"
             )
-        return core.published
+        return core.cache.snapshot()
 
     def clock(self) -> float:
         """Return the seconds of the turn in the core, of the injected clock elsewhere."""

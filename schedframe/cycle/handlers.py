@@ -11,6 +11,7 @@ from .._value import record
 from ..api import Node, Pod
 from ..cluster import RemoteCluster, WatchEvent
 from ..framework import Framework, Status
+from ..framework.declarations import declared
 from ..queue import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, derive_object_events, identity
 from .binding.abort import leave_node
 from .binding.attempt import Attempt
@@ -310,13 +311,13 @@ class EventHandlers:
 def kinds_read(framework: Framework) -> set[str]:
     """Return the kinds that the plugins of a profile read.
 
-    Those of their events, those that they declare in ``reads`` and ``looks_up``, and their own ``kinds``.
+    Those of their events, those that they declare in ``reads``, and their own ``kinds``.
     """
     kinds = {*framework.kinds()}
     for registered in framework.events().values():
         kinds.update(each.event.resource.rpartition("/")[2] for each in registered or ())
     for plugin in framework.plan.plugins.values():
-        kinds.update(getattr(plugin, "reads", ()), getattr(plugin, "looks_up", ()))
+        kinds.update(declared(plugin, "reads"))
     return kinds
 
 

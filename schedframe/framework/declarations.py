@@ -36,28 +36,29 @@ DECLARATIONS: Final[dict[str, str]] = {
     "depends_on": "a member of Depends, such as Depends.ROW",
     "reads": "a tuple of kinds, such as ('Namespace',)",
     "normalization": "a member of Normalization",
-    "reads_snapshot": "True or False",
-    "looks_up": "a tuple of kinds, such as ('Namespace',)",
     "reads_annotations": "a tuple of keys, such as ('example.com/rack',)",
     "writes": "a tuple of rights, such as ('patch PersistentVolume', 'patch ResourceClaim/status')",
-    "bind_returns_at_once": "True or False",
+    "returns_at_once": "True or False",
     "binds_every_pod": "True or False",
-    "pre_bind_returns_at_once": "True or False",
     "sorts_by_priority": "True or False",
     "admits_for_good": "True or False",
+    "admits_by_group": "True or False",
+    "reads_no_nodes_of_members": "True or False",
     "kinds": "a tuple of classes",
-    "requires_schedframe": "versions such as '>=0.3,<0.5'",
+    "device_matches": "a static method of an expression, a driver and a device",
 }
 """Class attribute → what to write."""
 BoolDeclaration = Literal[
-    "reads_snapshot",
-    "bind_returns_at_once",
+    "returns_at_once",
     "binds_every_pod",
-    "pre_bind_returns_at_once",
     "sorts_by_priority",
     "admits_for_good",
+    "admits_by_group",
+    "reads_no_nodes_of_members",
 ]
 """Declarations that are ``True`` or ``False``."""
+TupleDeclaration = Literal["reads", "reads_annotations", "writes", "kinds"]
+"""Declarations of any number of things."""
 _RIGHT: Final = re.compile(r"(create|update|patch|delete) [A-Za-z./0-9-]+")
 """A verb, and a kind with or without a part of it."""
 
@@ -71,6 +72,22 @@ def depends_on(plugin: Any) -> Depends:
 def declares(plugin: Any, declaration: BoolDeclaration) -> bool:
     """Return whether *plugin* declares that ``True``."""
     return getattr(plugin, declaration, False) is True
+
+
+def declared(plugin: Any, declaration: TupleDeclaration) -> tuple[Any, ...]:
+    """Return what *plugin* declares there, in its order; nothing if it does not declare it."""
+    return tuple(getattr(plugin, declaration, None) or ())
+
+
+def normalization_of(plugin: Any) -> Any:
+    """Return what *plugin* declares as its ``normalization``; ``None`` if it does not declare it."""
+    return getattr(plugin, "normalization", None)
+
+
+def device_matches(plugin: Any) -> Callable[..., bool] | None:
+    """Return the function of *plugin* that evaluates selectors of devices; ``None`` if it has none."""
+    found: Callable[..., bool] | None = getattr(plugin, "device_matches", None)
+    return found
 
 
 def check_declarations(name: str, plugin: Any) -> None:
@@ -96,17 +113,16 @@ _FITS: Final[dict[str, Callable[[Any], bool]]] = {
     "depends_on": lambda value: isinstance(value, Depends),
     "reads": _is_kinds,
     "normalization": lambda value: isinstance(value, Normalization),
-    "reads_snapshot": _is_bool,
-    "looks_up": _is_kinds,
     "reads_annotations": _is_kinds,
     "writes": lambda value: _is_kinds(value) and all(_RIGHT.fullmatch(each) for each in value),
-    "bind_returns_at_once": _is_bool,
+    "returns_at_once": _is_bool,
     "binds_every_pod": _is_bool,
-    "pre_bind_returns_at_once": _is_bool,
     "sorts_by_priority": _is_bool,
     "admits_for_good": _is_bool,
+    "admits_by_group": _is_bool,
+    "reads_no_nodes_of_members": _is_bool,
     "kinds": lambda value: not isinstance(value, str),
-    "requires_schedframe": lambda value: True,  # :mod:`.requirement` reads it
+    "device_matches": callable,
 }
 
 
@@ -142,6 +158,8 @@ def _check_spelling(name: str, cls: type, attribute: str, value: Any) -> None:
 def _looks_like(declaration: str, value: Any) -> bool:
     if _FITS[declaration] is _is_bool:
         return isinstance(value, bool)
-    if declaration in ("depends_on", "requires_schedframe"):
+    if declaration == "depends_on":
         return isinstance(value, str | bool)
+    if declaration == "device_matches":
+        return False  # a function, and functions are no plain values
     return isinstance(value, tuple | list | frozenset | set)

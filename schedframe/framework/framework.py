@@ -18,7 +18,7 @@ from ..queue import EventRegistration
 from ..state import NodeInfo, Rows
 from .binding import Binding, Steps, binding_steps, pre_bind_steps, pre_binders, run
 from .cycle_state import CycleState
-from .declarations import Depends, declares, depends_on
+from .declarations import Depends, declared, depends_on
 from .factories import SharedInstance, make_plugin
 from .faults import (
     from_exception,
@@ -71,15 +71,11 @@ class Framework:
     _signatures: dict[str, Any] = field(init=False)
     _row_local: frozenset[str] = field(init=False)
     """Plugins whose answers about a row do not depend on other rows."""
-    reads_snapshot: bool = field(init=False)
-    """Whether some pre_bind or bind plugin declares (``reads_snapshot = True``) that it looks at nodes."""
 
     def __attrs_post_init__(self) -> None:
         self._signatures = {name: call for name, call in self.plan.signatures if call is not None}
         plugins = self.plan.plugins.items()
         self._row_local = frozenset(n for n, each in plugins if depends_on(each) is not Depends.CLUSTER)
-        binders = [entry.name for entry in (*self.plan.pre_bind, *self.plan.bind)]
-        self.reads_snapshot = any(declares(self.plan.plugins[n], "reads_snapshot") for n in binders)
         self.nominated = NominatedFilter(self.plan, self.handle)
 
     @classmethod
@@ -163,7 +159,7 @@ class Framework:
         """Return the kinds of their own that the plugins declare (attribute ``kinds``): ``KIND`` → class."""
         kinds: dict[str, type[ClusterObject]] = {}
         for name, plugin in self.plan.plugins.items():
-            for cls in getattr(plugin, "kinds", ()):
+            for cls in declared(plugin, "kinds"):
                 try:
                     kinds[check_kind(cls).KIND] = cls
                 except PluginError as error:

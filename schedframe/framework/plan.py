@@ -7,7 +7,7 @@ from typing import Any
 
 from .._value import record
 from ..errors import PluginError
-from .declarations import BoolDeclaration, declares
+from .declarations import BoolDeclaration, declares, normalization_of
 from .hook_calls import Call, ForNodes, Guard, Observer, collected
 from .normalization import Normalization
 from .points import HOOKS, HOOKS_OF_POINT
@@ -113,10 +113,10 @@ class Plan:
     """Plugin → its pre_bind_pre_flight."""
     pre_bind: tuple[Entry, ...] = ()
     pre_binds_at_once: frozenset[str] = frozenset()
-    """Names of the pre_bind plugins that declare (``pre_bind_returns_at_once = True``) to need no thread."""
+    """Names of the pre_bind plugins that declare (``returns_at_once = True``) to need no thread."""
     bind: tuple[Entry, ...] = ()
     binds_at_once: bool = False
-    """Whether the only bind plugin declares (``bind_returns_at_once = True``) that it needs no thread."""
+    """Whether the only bind plugin declares (``returns_at_once = True``) that it needs no thread."""
     post_bind: tuple[Entry, ...] = ()
     close: tuple[Entry, ...] = ()
     events: tuple[tuple[str, Call | None], ...] = ()
@@ -189,9 +189,9 @@ def compile_plan(
         **_of_groups(compiler),
         pre_flight={entry.name: entry for entry in entries("preBind", "pre_bind_pre_flight")},
         pre_bind=(pre_binders := entries("preBind", "pre_bind")),
-        pre_binds_at_once=_that_declare("pre_bind_returns_at_once", plugins, pre_binders),
+        pre_binds_at_once=_that_declare("returns_at_once", plugins, pre_binders),
         bind=(binders := entries("bind", "bind")),
-        binds_at_once=[declares(plugins[each.name], "bind_returns_at_once") for each in binders] == [True],
+        binds_at_once=[declares(plugins[each.name], "returns_at_once") for each in binders] == [True],
         post_bind=entries("postBind", "post_bind"),
         close=tuple(Entry(name, call) for name, call in compiler.by_plugin("close").items()),
         events=tuple((name, compiler.call("events_to_register", name)) for name in plugins),
@@ -257,7 +257,7 @@ def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
             name,
             weight,
             normalize=_normalize(compiler, name),
-            normalization=getattr(compiler.plugins[name], "normalization", None),
+            normalization=normalization_of(compiler.plugins[name]),
             for_nodes=compiler.for_nodes.get((name, "score")),
             **{hook: compiler.call(hook, name) for hook in forms},
         )
@@ -293,7 +293,7 @@ def _placement_scores(compiler: _Compiler) -> tuple[PlacementScoreEntry, ...]:
 
 
 def _normalize(compiler: _Compiler, name: str) -> Call | None:
-    declared = getattr(compiler.plugins[name], "normalization", None)
+    declared = normalization_of(compiler.plugins[name])
     hook = compiler.call("normalize_scores", name)
     if declared is None:
         return hook

@@ -1,18 +1,12 @@
-"""Which versions of schedframe a plugin was made for, as the plugin states it."""
+"""Whether a version of schedframe meets the requirement of a package."""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import takewhile
-from typing import Any, Final
-
-from .._version import __version__
-from ..errors import PluginError
-
-ATTRIBUTE: Final = "requires_schedframe"
-"""Class attribute of a plugin: versions it works with, such as ``">=0.3,<0.5"``. Optional."""
+from typing import Final
 
 _Version = tuple[int, ...]
 _COMPARISONS: Final[dict[str, Callable[[_Version, _Version], bool]]] = {
@@ -26,35 +20,13 @@ _COMPARISONS: Final[dict[str, Callable[[_Version, _Version], bool]]] = {
 _CONDITION: Final = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*(\d+(?:\.\d+)*)\s*")
 
 
-def check_requirement(name: str, plugin: Any, version: str = __version__) -> None:
-    """Raise :class:`PluginError` if *plugin* says that it does not work with this *version* of schedframe."""
-    stated = getattr(plugin, ATTRIBUTE, None)
-    if stated is None:
-        return
-    if not all(compare(_release(version), wanted) for compare, wanted in _conditions(name, stated)):
-        raise PluginError(
-            f"plugin {name} needs schedframe {stated}, and this is {version}; install a schedframe that "
-            f"fits, or a release of {name} that was made for {version}"
-        )
-
-
 def fits(stated: str, version: str) -> bool:
     """Return whether *version* meets the conditions of a package's requirement.
 
-    Conditions in forms other than those of :data:`ATTRIBUTE` (``~=``, ``==0.3.*``) count as met.
+    Conditions in other forms than ``>=0.3,<0.5`` (``~=``, ``==0.3.*``) count as met.
     """
     conditions = (_CONDITION.fullmatch(part) for part in stated.split(","))
     return all(_COMPARISONS[c[1]](_release(version), _release(c[2])) for c in conditions if c is not None)
-
-
-def _conditions(name: str, stated: Any) -> Iterator[tuple[Callable[[_Version, _Version], bool], _Version]]:
-    for part in stated.split(",") if isinstance(stated, str) else (None,):
-        condition = _CONDITION.fullmatch(part) if part is not None else None
-        if condition is None:
-            raise PluginError(
-                f"plugin {name}: {ATTRIBUTE} is {stated!r}; write conditions as in '>=0.3,<0.5'"
-            )
-        yield _COMPARISONS[condition[1]], _release(condition[2])
 
 
 def _release(version: str) -> _Version:

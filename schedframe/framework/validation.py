@@ -23,7 +23,6 @@ from .points import (
     hooks_of,
     unmarked_of,
 )
-from .requirement import check_requirement
 
 _signature_of: Final = lru_cache(maxsize=1024)(inspect.signature)
 """Signatures of hooks. Each scheduler checks its plugins, some 60 hooks, which are the same functions."""
@@ -46,7 +45,8 @@ _WITHOUT_EFFECT: Final = {
     "tryfirst": _ORDERED.replace("{}", "tryfirst"),
     "trylast": _ORDERED.replace("{}", "trylast"),
     "optionalhook": "is marked with optionalhook, which would have no effect: every hook is optional, and an "
-    "unknown one is refused; leave the option out, and say with requires_schedframe which versions have it",
+    "unknown one is refused; leave the option out, and say which versions have it as a dependency of the "
+    "package",
     "specname": "is marked with specname={0!r}, and hooks are found by the names of their methods; name the "
     "method {0} and leave the option out",
 }
@@ -81,7 +81,6 @@ def check_plugin(name: str, plugin: Any) -> None:
 
 def _check_class(name: str, plugin: Any, cls: type) -> None:
     _check_equality(name, cls)
-    check_requirement(name, cls)
     hooks = hooks_of(plugin)
     for hook, options in hooks.items():
         _check_hook(name, plugin, hook, options)

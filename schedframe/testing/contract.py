@@ -36,8 +36,8 @@ DECLARATIONS: Final = {
         "node infos must not be changed."
     ),
     "binding": (
-        "pre_bind and bind run off the core: of the handle they use snapshot (if they declare "
-        "reads_snapshot), clock, cluster, activate, record_event and nothing else."
+        "pre_bind and bind run off the core: of the handle they use clock, cluster, activate, record_event "
+        "and nothing else."
     ),
     "events": "Hints answer a QueueingHint or a bool, for every event that they are registered for.",
 }

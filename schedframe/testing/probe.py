@@ -12,6 +12,7 @@ from attrs import field
 from .._value import record
 from ..api import Pod
 from ..framework import Code, CycleState, Normalization, PreFilterResult, RowVerdicts, Status
+from ..framework.declarations import normalization_of
 from ..framework.waiting import MAX_PERMIT_SECONDS
 from ..state import NodeInfo, NodeTable, Rows
 from .stub_handle import StubHandle
@@ -158,7 +159,7 @@ class Search:
     def scores(self, rows: Rows) -> list[int]:
         """Normalised scores of the rows."""
         raw = np.array(self.raw_scores(rows), np.int64)
-        declared = self.probe.subject.declares("normalization")
+        declared = normalization_of(self.probe.subject.factory)
         if isinstance(declared, Normalization):
             return list(declared.apply(raw).tolist())
         if "normalize_scores" in self.probe.hooks:

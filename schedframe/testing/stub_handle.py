@@ -73,9 +73,8 @@ class StubHandle(TableHandle):
 
     @override
     def snapshot(self) -> Snapshot:
-        """Return the nodes as they are now. Off the core only for plugins that declare ``reads_snapshot``."""
-        if self._plugin is not None and not getattr(self._plugin[1], "reads_snapshot", False):
-            self._used("snapshot() without reads_snapshot = True")
+        """Return the nodes as they are now. Core only."""
+        self._used("snapshot()")
         return Snapshot.take(self._table)
 
     # ---- changes -----------------------------------------------------------------------------------------

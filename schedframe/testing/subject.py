@@ -12,6 +12,7 @@ from .._value import record
 from ..config.decode import structure_args
 from ..framework import Depends, depends_on
 from ..framework.adapter import adapt
+from ..framework.declarations import declared
 from ..framework.points import HOOK_ARGUMENTS, hooks_of
 from ..framework.validation import args_class_of
 
@@ -43,10 +44,6 @@ class Subject:
         """Type of the arguments; ``None`` if the plugin takes none, or any."""
         return args_class_of(self.factory)
 
-    def declares(self, attribute: str) -> Any:
-        """Return a class attribute such as ``normalization``; ``None`` if there is none."""
-        return getattr(self.factory, attribute, None)
-
     @property
     def depends_on(self) -> Depends:
         """What its answers about a row depend on."""
@@ -55,7 +52,7 @@ class Subject:
     @property
     def reads(self) -> tuple[str, ...]:
         """Kinds that it says it reads beyond a row."""
-        return tuple(self.declares("reads") or ())
+        return declared(self.factory, "reads")
 
     def make(self, handle: Any) -> Any:
         """Return a new instance, made as a profile makes one."""

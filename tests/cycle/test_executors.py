@@ -272,25 +272,26 @@ def test_in_a_notebook_whose_loop_is_running_async_plugins_bind_as_well() -> Non
 # ---- what plugins see off the core -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("declared", [True, False])
-def test_a_snapshot_off_the_core_must_be_asked_for(declared: bool) -> None:
+@pytest.mark.parametrize("hook", ["reserve", "bind"])
+def test_a_snapshot_is_taken_in_the_core(hook: str) -> None:
     seen: list[list[str]] = []
 
-    def bind(self: Any, pod: Pod) -> Status:
+    def look(self: Any, pod: Pod) -> Status | None:
         seen.append([info.name for info in self.handle.snapshot()])
-        return Status.skip()
+        return Status.skip() if hook == "bind" else None
 
-    plugin = plugin_class(__init__=_keep_handle, bind=bind, reads_snapshot=declared)
-    world = World({"Reader": plugin}, ThreadExecutor(1), only={"bind": ["Reader", "DefaultBinder"]})
+    plugin = plugin_class(__init__=_keep_handle, **{hook: look})
+    only = {hook: ["Reader", "DefaultBinder"] if hook == "bind" else ["Reader"]}
+    world = World({"Reader": plugin}, ThreadExecutor(1), only=only)
     world.create(make_node(), make_pod())
     world.scheduler.run_until_idle()
     world.scheduler.close()
-    if declared:
+    if hook == "reserve":
         assert seen == [["n"]]
         assert world.node_of() == "n"
     else:
         assert isinstance(world.faults[0][0].error, PluginError)
-        assert "reads_snapshot = True" in world.faults[0][0].message
+        assert "take the snapshot in reserve" in world.faults[0][0].message
 
 
 def _keep_handle(self: Any, handle: Any) -> None:

@@ -218,7 +218,7 @@ def test_a_plugin_that_may_block_gets_a_thread(cluster: Remote) -> None:
 class AwaitingPreBind:
     """Asks to be called again, then awaits an answer, which fails for the pods p1 and p2."""
 
-    pre_bind_returns_at_once = True
+    returns_at_once = True
 
     calls: list[tuple[str, str]] = field(factory=list)
     """Pod and thread of each call."""

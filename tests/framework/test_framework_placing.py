@@ -174,12 +174,6 @@ def test_post_bind_and_close_reach_every_plugin() -> None:
     assert journal.entries == ["A", "B", "close", "close"]
 
 
-def test_whether_binding_looks_at_nodes() -> None:
-    assert not framework_of(A=plugin(pre_bind=lambda self: None)).reads_snapshot
-    assert framework_of(A=plugin(bind=lambda self: None, reads_snapshot=True)).reads_snapshot
-    assert not framework_of(A=plugin(filter=lambda self: None, reads_snapshot=True)).reads_snapshot
-
-
 # ---- pre_bind and bind -----------------------------------------------------------------------------------
 
 

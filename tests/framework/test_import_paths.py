@@ -59,15 +59,6 @@ class NoHooks:
     pass
 
 
-@define(eq=False)
-class FromTheFuture:
-    requires_schedframe = ">=99"
-
-    @hookimpl
-    def score(self) -> int:
-        return 0
-
-
 def config(plugin: str, args: Mapping[str, Any] | None = None) -> dict[str, Any]:
     profile: dict[str, Any] = {"plugins": {"multiPoint": {"enabled": [{"name": plugin, "weight": 9}]}}}
     if args is not None:
@@ -98,7 +89,6 @@ def test_its_args_are_structured() -> None:
         ("no_such_package:Plugin", "No module named 'no_such_package'; is it on the path of Python"),
         (f"{HERE}:Missing", "has no attribute 'Missing'$"),
         (f"{HERE}:RankArgs", "compares by value"),
-        (f"{HERE}:FromTheFuture", "needs schedframe >=99"),
         (f"{HERE}:config", "an import path must name a class of a plugin"),
         (f"{HERE}:NoHooks", "implements no extension point"),
         ("not a path:Plugin", "is no import path; write package.module:Class"),

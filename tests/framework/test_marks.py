@@ -31,7 +31,7 @@ def refusal(candidate: Any) -> str:
         ("hookwrapper", "implement the hook itself, or pass an observer"),
         ("tryfirst", "put the plugin where it belongs in the profile"),
         ("trylast", "put the plugin where it belongs in the profile"),
-        ("optionalhook", "say with requires_schedframe which versions have it"),
+        ("optionalhook", "say which versions have it as a dependency of the package"),
     ],
 )
 def test_options_of_the_mark_without_effect(option: str, fix: str, hook: str) -> None:

@@ -49,7 +49,7 @@ class SelectorSpread:
     handle: Handle
     _workloads: WorkloadSelectors = field(init=False)
 
-    looks_up: ClassVar[tuple[str, ...]] = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
+    reads: ClassVar[tuple[str, ...]] = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
 
     def __attrs_post_init__(self) -> None:
         self._workloads = WorkloadSelectors(self.handle.objects)

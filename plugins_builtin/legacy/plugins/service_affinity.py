@@ -95,7 +95,7 @@ class ServiceAffinity:
     handle: Handle
     _workloads: WorkloadSelectors = field(init=False)
 
-    looks_up: ClassVar[tuple[str, ...]] = ("Service",)
+    reads: ClassVar[tuple[str, ...]] = ("Service",)
 
     def __attrs_post_init__(self) -> None:
         self._workloads = WorkloadSelectors(self.handle.objects)

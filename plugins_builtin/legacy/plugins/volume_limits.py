@@ -77,7 +77,7 @@ class InTreeLimits:
     default_limit: ClassVar[int]
     """Limit of a node that publishes none."""
     reads_annotations: ClassVar[tuple[str, ...]] = (MIGRATED_PLUGINS,)
-    looks_up: ClassVar[tuple[str, ...]] = (
+    reads: ClassVar[tuple[str, ...]] = (
         "PersistentVolumeClaim",
         "PersistentVolume",
         "StorageClass",

@@ -83,8 +83,6 @@ def submit(core: Core, attempt: Attempt) -> None:
         return
     assert attempt.assumed is not None
     core.binding[attempt.assumed.uid] = attempt
-    if attempt.framework.reads_snapshot:
-        core.published = core.cache.snapshot()
     plan = attempt.framework.plan
     returns_at_once = plan.binds_at_once and plan.pre_binds_at_once.issuperset(attempt.pre_binders)
     needs_thread = attempt.binders or not (core.on_loop and returns_at_once)

@@ -9,6 +9,7 @@ from attrs import evolve
 
 from ..._value import record
 from ...framework import Depends, Framework, Plan, depends_on
+from ...framework.declarations import declared
 from ...framework.plan import FilterEntry
 
 
@@ -56,7 +57,7 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
         return None
 
     def reads(names: Iterable[str]) -> tuple[str, ...]:
-        return tuple(sorted({kind for name in names for kind in getattr(plan.plugins[name], "reads", ())}))
+        return tuple(sorted({kind for name in names for kind in declared(plan.plugins[name], "reads")}))
 
     node_filters = _node_filters(plan, local)
     nodes = {name for name in local if depends[name] is Depends.NODE_OBJECT}

@@ -12,6 +12,7 @@ from attrs import field
 from ..._value import record
 from ...api import Pod
 from ...framework import CycleState, Framework, GroupPlacement, PodGroupInfo, Status
+from ...framework.declarations import declares
 from ...framework.placing import PlacedGroup, PlacementScores, generate_placements, score_placements
 from ...queue import QueuedPodInfo
 from ..core import Core
@@ -147,7 +148,7 @@ class PlacementChoice:
         plan = self.framework.plan
         names = [entry.name for entry in (*plan.permit, *plan.placement_feasible)]
         names += [entry.name for entry in plan.placement_score]
-        if not all(getattr(plan.plugins[name], "reads_no_nodes_of_members", False) for name in names):
+        if not all(declares(plan.plugins[name], "reads_no_nodes_of_members") for name in names):
             return None
         first = infos[0].pod
         if not all(_alike(info.pod, first) for info in infos):

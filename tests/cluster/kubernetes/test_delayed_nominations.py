@@ -26,7 +26,7 @@ Make = Callable[..., DrivenWorld]
 class Slow:
     """pre_bind waits until the moment in an annotation of the pod, and then fails if another one says so."""
 
-    pre_bind_returns_at_once: ClassVar[bool] = True
+    returns_at_once: ClassVar[bool] = True
 
     handle: Handle
 

@@ -311,7 +311,7 @@ class LooksAtTheTableWhileBinding:
 
 
 @define(eq=False)
-class TakesASnapshotWithoutNotice:
+class TakesASnapshotWhileBinding:
     handle: Handle
 
     @hookimpl
@@ -347,7 +347,7 @@ ACTING: Final[Sequence[tuple[Any, str]]] = (
     (HintRaises, "events_are_valid"),
     (RegistersNames, "events_are_valid"),
     (LooksAtTheTableWhileBinding, "binding_keeps_off_the_core"),
-    (TakesASnapshotWithoutNotice, "binding_keeps_off_the_core"),
+    (TakesASnapshotWhileBinding, "binding_keeps_off_the_core"),
     (NotStrict, "queue_order_is_strict"),
     (KeysOfAllKinds, "queue_order_is_strict"),
     (RefusesTooLate, "args_errors_have_paths"),

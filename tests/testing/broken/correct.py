@@ -188,21 +188,20 @@ class Patience:
 
     args: PatienceArgs
     handle: Handle
-    reads_snapshot: ClassVar[bool] = True
 
     @hookimpl
-    def permit(self, pod: Pod) -> Status | None:
-        return Status.wait(self.args.seconds) if pod.priority else None
+    def permit(self, pod: Pod, node_name: str) -> Status | None:
+        there = self.handle.snapshot().get(node_name) is not None
+        return Status.wait(self.args.seconds) if pod.priority and there else None
 
     @hookimpl
     def pre_bind_pre_flight(self, pod: Pod) -> Status | None:
         return None if pod.labels else Status.skip()
 
     @hookimpl
-    async def pre_bind(self, pod: Pod, node_name: str) -> Status | None:
+    async def pre_bind(self) -> Status | None:
         await asyncio.sleep(0)
-        there = self.handle.snapshot().get(node_name) is not None
-        return None if there else Status.wait(self.handle.clock() and 5.0)
+        return None if self.handle.clock() >= 0 else Status.wait(5.0)
 
 
 @define(eq=False)
