@@ -6,7 +6,7 @@ from typing import Final
 
 from schedframe import NodeInfo, NodeTable
 from schedframe.api import IN, CompiledSelector
-from schedframe.state import CountColumn, PodGroup
+from schedframe.state import CountColumn, LabelGroup
 
 _KEY: Final = ("matching pods",)
 
@@ -16,11 +16,11 @@ def count_column(table: NodeTable, namespace: str, selector: CompiledSelector) -
 
     As in the reference, a selector without requirements matches no pod.
     """
-    groups = table.pod_groups
+    groups = table.label_groups
     if not selector.requirements:
         return groups.column(_KEY, _nothing, ("", None))
 
-    def weigh(group: PodGroup) -> int:
+    def weigh(group: LabelGroup) -> int:
         return int(group.namespace == namespace and not group.terminating and selector.matches(group.labels))
 
     return groups.column((*_KEY, namespace, selector), weigh, (namespace, necessary_label(selector)))
@@ -40,7 +40,7 @@ def count_on(info: NodeInfo, table: NodeTable, namespace: str, selector: Compile
     )
 
 
-def _nothing(group: PodGroup) -> int:
+def _nothing(group: LabelGroup) -> int:
     return 0
 
 

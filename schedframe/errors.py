@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ._brief import brief_of, shortened
+from ._base.brief import brief_of, shortened
 
 __all__ = [
     "ClusterError",

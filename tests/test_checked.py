@@ -26,8 +26,8 @@ from schedframe import (
     SchedframeError,
     api,
 )
-from schedframe._checked import checked, checked_except, unchecked
-from schedframe._value import value
+from schedframe._base.checked import checked, checked_except, unchecked
+from schedframe._base.value import value
 
 from .checked_classes import is_checked
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from schedframe._extras import require
+from schedframe._base.extras import require
 
 from .configurations import META
 

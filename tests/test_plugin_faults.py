@@ -15,7 +15,7 @@ import pytest
 
 from plugins_builtin.node_name import NodeName
 from schedframe import NotFound, Status, evaluate, hookimpl, parse_quantity
-from schedframe._plugin_faults import fault_text, place_of
+from schedframe._base.plugin_faults import fault_text, place_of
 from schedframe.errors import PluginError
 from schedframe.testing import node, pod
 

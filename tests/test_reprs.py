@@ -14,8 +14,8 @@ import pytest
 
 import schedframe
 from schedframe import InMemoryCluster, Recorder, Scheduler, Simulation, VirtualClock, explain
-from schedframe._brief import LONGEST, brief
-from schedframe._value import record
+from schedframe._base.brief import LONGEST, brief
+from schedframe._base.value import record
 from schedframe.embed import Embedding, Task, Worker
 from schedframe.testing import node, pod
 
@@ -56,7 +56,7 @@ class World:
         self.table = self.simulation.scheduler.core.cache.table
         self.rows = self.table.rows()
         self.column = self.table.label("a")
-        self.groups = self.table.pod_groups
+        self.groups = self.table.label_groups
         self.snapshot = self.simulation.scheduler.core.cache.snapshot()
         self.framework = self.simulation.scheduler.core.frameworks["default-scheduler"]
         self.handle = self.framework.handle

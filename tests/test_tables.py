@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from schedframe import InMemoryCluster, Recorder, Scheduler, Simulation, VirtualClock
-from schedframe._tables import SHOWN, Tabular
+from schedframe._base.tables import SHOWN, Tabular
 from schedframe.testing import node, pod
 
 

@@ -15,8 +15,8 @@ import pytest
 from attrs import evolve, field
 
 from schedframe import InputError
-from schedframe._checked import unchecked
-from schedframe._value import record, value
+from schedframe._base.checked import unchecked
+from schedframe._base.value import record, value
 
 T = TypeVar("T")
 

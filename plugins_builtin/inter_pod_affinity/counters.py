@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from schedframe import NodeTable, ObjectStore
 from schedframe.api import CompiledAffinityTerm, CompiledSelector
-from schedframe.state import DomainSums, PodGroup, TermClass
+from schedframe.state import DomainSums, LabelGroup, TermClass
 
 from .._matching_pods import necessary_label
 from .._policy import MAX_SCOPES
@@ -84,10 +84,10 @@ class TermCounter:
 
     def count(self, table: NodeTable) -> DomainSums:
         """Return the sums per domain, which *table* keeps current; O(groups) the first time, then O(1)."""
-        column = table.pod_groups.column(self, self.weigh, *self.scopes)
+        column = table.label_groups.column(self, self.weigh, *self.scopes)
         return column.by_domain(self.topology_key)
 
-    def weigh(self, group: PodGroup) -> int:
+    def weigh(self, group: LabelGroup) -> int:
         """Return what each pod of *group* counts."""
         weight = self.class_weights.get(group.term_class, 0) if group.term_class is not None else 0
         matched = [each for each, term in self.terms if term.matches(group.namespace, group.labels)]

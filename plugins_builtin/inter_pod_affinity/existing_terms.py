@@ -87,7 +87,7 @@ class ExistingTerms:
 
     def counters(self, pod: Pod, terms: PodTerms) -> CompiledCounters:
         """Return the counters for the incoming *pod*, which has *terms*."""
-        version = self.table.pod_groups.term_classes_version
+        version = self.table.label_groups.term_classes_version
         if version != self._terms_version or self._namespaces_version != self.objects.version("Namespace"):
             self._sync(version)
             self._last = None
@@ -115,10 +115,10 @@ class ExistingTerms:
 
     def _sync(self, version: int) -> None:
         """Drop what is invalid because classes of terms appeared or namespaces changed."""
-        appeared = self.table.pod_groups.term_classes_since(self._terms_version)
+        appeared = self.table.label_groups.term_classes_since(self._terms_version)
         keys = {
             requirement.key
-            for term_class in (self.table.pod_groups.term_classes() if appeared is None else appeared)
+            for term_class in (self.table.label_groups.term_classes() if appeared is None else appeared)
             for term in _all_terms(terms_of_class(term_class))
             for requirement in term.selector.requirements or ()
         }
@@ -134,7 +134,7 @@ class ExistingTerms:
 
     def _extended(self, pod: Pod, known: MatchingTerms | None) -> MatchingTerms:
         """Return *known* with the matching classes of terms that appeared since it was made."""
-        groups = self.table.pod_groups
+        groups = self.table.label_groups
         version = groups.term_classes_version
         appeared = groups.term_classes_since(known.version) if known is not None else None
         if known is None or appeared is None:

@@ -1,6 +1,6 @@
 """Flags of kube-scheduler up to v1.22 that became configuration: refused with their successor.
 
-``schedframe run`` takes some of them all the same: see :mod:`schedframe.cli.former_options`.
+``schedframe run`` takes some of them all the same: see :mod:`schedframe.cli.run.former_options`.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class ConstraintCounts:
         size = len(labels.values)
         labelled = domains.total == table.num_nodes or (
             constraint.subset is not None
-            and table.pod_groups.domains(constraint.topology_key).total == table.num_nodes
+            and table.label_groups.domains(constraint.topology_key).total == table.num_nodes
         )
         if len(nodes) == table.num_nodes:
             counts = sums.sums[:size].copy()

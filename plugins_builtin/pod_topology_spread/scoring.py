@@ -206,7 +206,7 @@ class ScoreState:
             return None
         if len(self.terms) > 1 or first.is_per_node or len(rows) != table.num_nodes:
             return None
-        domains = table.pod_groups.domains(first.constraint.topology_key)
+        domains = table.label_groups.domains(first.constraint.topology_key)
         raw = self._raw_by_code()
         nodes = domains.nodes[: len(raw) - 1]
         lacking = domains.total < table.num_nodes and not self.all_keys
@@ -247,7 +247,7 @@ def _term(constraint: Constraint, feasible: Rows, keys: tuple[str, ...], table: 
         return ScoreTerm(constraint, table.label(key), weight, surplus, _NO_COUNTS)
     sums = constraint.column(table).by_domain(key, constraint.subset)
     same_nodes = constraint.subset is None and len(keys) < 2
-    domains = sums.domains if same_nodes else table.pod_groups.domains(key, nodes_with_keys(key, keys))
+    domains = sums.domains if same_nodes else table.label_groups.domains(key, nodes_with_keys(key, keys))
     labels = domains.labels
     size = _size_of_nodes(feasible, key, keys) if sent_back else _domains_of_rows(feasible, domains, not keys)
     weight = _weight(size)
@@ -266,7 +266,7 @@ def _weight(domains: int) -> float:
 def _scored_rows(feasible: Rows, key: str, keys: tuple[str, ...]) -> int:
     """Return the number of rows that have all *keys*."""
     table = feasible.table
-    domains = table.pod_groups.domains(key, nodes_with_keys(key, keys))
+    domains = table.label_groups.domains(key, nodes_with_keys(key, keys))
     if not keys or domains.total == table.num_nodes:
         return len(feasible)
     if len(feasible) == table.num_nodes:
@@ -318,7 +318,7 @@ def _unlabelled_pods(constraint: Constraint, table: NodeTable) -> int:
 
 def _all_nodes_labelled(key: str, table: NodeTable) -> bool:
     """Return whether every node has the label."""
-    return table.pod_groups.domains(key).total == table.num_nodes
+    return table.label_groups.domains(key).total == table.num_nodes
 
 
 def _round(values: Floats, zero_or_large: bool) -> Scores:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from .._drafts import draft_of
+from .._base.drafts import draft_of
 
 T = TypeVar("T")
 

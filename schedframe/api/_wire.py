@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
-from .._checked import checked
-from .._value import record
+from .._base.checked import checked
+from .._base.value import record
 
 WIRE: Final = "schedframe.wire"
 """Metadata key of an attrs field for the result of :func:`wire`."""

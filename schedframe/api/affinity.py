@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from attrs import field
 
-from .._checked import check_arguments
-from .._value import value
+from .._base.checked import check_arguments
+from .._base.value import value
 from ..errors import InputError
 from ._wire import EMPTY, wire
 from .fieldcodecs import TIME

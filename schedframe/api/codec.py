@@ -17,7 +17,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeVar, Union, get_args, ge
 
 import attrs
 
-from .._checked import unchecked
+from .._base.checked import unchecked
 from ..errors import InputError, InputErrors
 from ._text import meant
 from ._wire import WIRE, Wire

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import field
 
-from .._value import value
+from .._base.value import value
 from ._wire import EMPTY, wire
 from .fieldcodecs import AMOUNTS
 from .quantity import Quantity

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from attrs import field
 
-from .._value import value
+from .._base.value import value
 from ._wire import wire
 from .affinity import LabelSelector
 from .metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta

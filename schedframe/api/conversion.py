@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from .._value import record
+from .._base.value import record
 
 GROUP: Final = "resource.k8s.io"
 V1: Final = f"{GROUP}/v1"

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from attrs import field
 
-from .._value import value
+from .._base.value import value
 from ._wire import EMPTY, wire
 from .affinity import NodeSelector
 from .fieldcodecs import AMOUNTS, TIME

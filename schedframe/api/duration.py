@@ -6,12 +6,12 @@ import re
 from functools import lru_cache
 from typing import Annotated, Final
 
-from .._annotations import Instead
-from .._brief import shown
-from .._checked import checked
-from .._validators import number
-from .._value import value
-from .._wording import described
+from .._base.annotations import Instead
+from .._base.brief import shown
+from .._base.checked import checked
+from .._base.validators import number
+from .._base.value import value
+from .._base.wording import described
 
 _NANOSECONDS: Final = {
     "ns": 1,

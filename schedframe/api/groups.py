@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Final
 
 from attrs import field
 
-from .._checked import check_arguments
-from .._value import value
+from .._base.checked import check_arguments
+from .._base.value import value
 from ..errors import InputError
 from ._wire import wire
 from .metadata import NO_META, Condition, NamespacedObject, ObjectMeta

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from .._brief import brief_of
-from .._checked import check_arguments, checked
+from .._base.brief import brief_of
+from .._base.checked import check_arguments, checked
 from ..errors import InputError
 from ._wire import DEFAULT_NAMESPACE
 from .affinity import LabelSelector, PodAffinityTerm

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
-from .._checked import checked_except
-from .._validators import has
-from .._value import record
+from .._base.checked import checked_except
+from .._base.validators import has
+from .._base.value import record
 from ..errors import InputError, Problems
 from .documents import Document, located, read_documents
 from .kinds import Strict, UnknownKindError, label_of

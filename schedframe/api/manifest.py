@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from .._annotations import NAMES
-from .._checked import check_arguments, checked
+from .._base.annotations import NAMES
+from .._base.checked import check_arguments, checked
 from ..errors import InputError, Problems
 from . import conversion
 from .codec import decoder, encoder

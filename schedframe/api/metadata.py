@@ -7,9 +7,9 @@ from typing import ClassVar, Final
 
 from attrs import field
 
-from .._brief import brief_of
-from .._checked import check_arguments
-from .._value import value
+from .._base.brief import brief_of
+from .._base.checked import check_arguments
+from .._base.value import value
 from ._copying import compile_copy
 from ._wire import DEFAULT_NAMESPACE, EMPTY, wire
 from .fieldcodecs import LABELS, TIME

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import evolve, field
 
-from .._value import value
+from .._base.value import value
 from ._wire import EMPTY, HIDDEN, wire
 from .affinity import Taint
 from .codec import decoder, encoder, sharing

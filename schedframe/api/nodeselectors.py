@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field
 
-from .._value import value
-from .._wording import described
+from .._base.value import value
+from .._base.wording import described
 from ..errors import InputError
 from .affinity import (
     NodeSelector,

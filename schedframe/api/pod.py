@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Final, cast, final
 
 from attrs import evolve, field
 
-from .._brief import brief_of
-from .._checked import check_arguments
-from .._drafts import become, draft_of
-from .._value import value
+from .._base.brief import brief_of
+from .._base.checked import check_arguments
+from .._base.drafts import become, draft_of
+from .._base.value import value
 from ._copying import compile_copy
 from ._wire import DEFAULT_NAMESPACE, HIDDEN, wire
 from .containers import HostPort

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import field
 
-from .._value import value
+from .._base.value import value
 from ._wire import wire
 from .metadata import NO_META, ObjectMeta
 from .podspec import EMPTY_SPEC, PodSpec, decode_spec, encode_spec

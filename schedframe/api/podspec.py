@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from attrs import field, fields
 
-from .._value import value
+from .._base.value import value
 from ._copying import compile_copy
 from ._wire import EMPTY, HIDDEN, wire
 from .affinity import Affinity, Toleration, TopologySpreadConstraint, within

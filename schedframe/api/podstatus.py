@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import field, fields
 
-from .._value import value
+from .._base.value import value
 from ._copying import compile_copy
 from ._wire import wire
 from .containers import ResourceRequirements

@@ -13,11 +13,11 @@ from typing import Annotated, Final
 
 from attrs import field
 
-from .._annotations import HOW_TO_GIVE, Instead
-from .._brief import shown
-from .._checked import check_arguments
-from .._value import value
-from .._wording import described
+from .._base.annotations import HOW_TO_GIVE, Instead
+from .._base.brief import shown
+from .._base.checked import check_arguments
+from .._base.value import value
+from .._base.wording import described
 from ..errors import InputError
 
 DECIMAL_SI: Final = "DecimalSI"

@@ -12,8 +12,8 @@ from typing import Final
 
 from attrs import field
 
-from .._checked import check_arguments
-from .._value import value
+from .._base.checked import check_arguments
+from .._base.value import value
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, Protocol
 
-from .._checked import check_arguments
+from .._base.checked import check_arguments
 from .containers import Container
 from .podspec import PodResources, PodSpec
 from .podstatus import ContainerStatus, PodStatus

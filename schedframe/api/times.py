@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from .._brief import shown
+from .._base.brief import shown
 from ..errors import InputError
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

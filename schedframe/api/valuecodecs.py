@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from .._brief import shown
-from .._value import record
+from .._base.brief import shown
+from .._base.value import record
 from ..errors import InputError, InputErrors
 from ._wire import EMPTY
 from .duration import Duration

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import field
 
-from .._value import value
+from .._base.value import value
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector
 from .fieldcodecs import TIMES

@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..cycle.runtime.interrupts import Hold
 from ..errors import SchedframeError
 from .fixture import ClusterFixture

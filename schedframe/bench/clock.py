@@ -9,7 +9,7 @@ from time import perf_counter_ns, time_ns
 from attrs import field
 from typing_extensions import override
 
-from .._value import record
+from .._base.value import record
 from ..cycle import SystemClock
 
 

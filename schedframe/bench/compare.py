@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from .._visible import visible_lines
+from .._base.visible import visible_lines
 from ..errors import InputError
 
 IDENTITY: Final = ("template", "workload", "nodes", "init", "pods", "queued", "percentage")

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Namespace, ObjectMeta
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler

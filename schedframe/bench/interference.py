@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from .._value import record
+from .._base.value import record
 
 
 class Unit(Enum):

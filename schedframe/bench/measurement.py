@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 
 Figures = dict[str, Any]
 """Plain values by name, in the order in which they are shown."""

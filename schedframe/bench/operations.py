@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..controllers import PARTS, ControllerManager
 from ..controllers.switches import RESOURCE_CLAIMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .._value import record, value
+from .._base.value import record, value
 
 Progress = Callable[[str], None]
 """Called with a short text before each step of a benchmark."""

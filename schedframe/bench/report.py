@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from .._visible import visible_lines
+from .._base.visible import visible_lines
 
 
 def as_line(figures: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler

@@ -9,19 +9,19 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
+from .._base.visible import visible
 from .._version import __version__
-from .._visible import visible
 from . import exits
-from .flags_of_kube_scheduler import in_own_notation, inapplicable_flag, wants_version
 from .later import LaterCommand
 from .options import with_explain_value
-from .terminal import complain, emit, plain_warnings
+from .output.terminal import complain, emit, plain_warnings
+from .run.flags_of_kube_scheduler import in_own_notation, inapplicable_flag, wants_version
 
 _COMMANDS: Final = (
-    LaterCommand("schedule", "offline_commands", "Place the pending pods of manifests."),
-    LaterCommand("explain", "offline_commands", "Why a pod is pending, and what would help."),
-    LaterCommand("run", "run_command", "Schedule the pods of a real cluster."),
-    LaterCommand("snapshot", "run_command", "Write what scheduling reads of a real cluster."),
+    LaterCommand("schedule", "offline.commands", "Place the pending pods of manifests."),
+    LaterCommand("explain", "offline.commands", "Why a pod is pending, and what would help."),
+    LaterCommand("run", "run.command", "Schedule the pods of a real cluster."),
+    LaterCommand("snapshot", "run.command", "Write what scheduling reads of a real cluster."),
     LaterCommand("extender", "extender", "Serve plugins as an extender."),
     LaterCommand("rbac", "other_commands", "Print the rights that a scheduler needs in a cluster."),
     LaterCommand("plugins", "other_commands", "List the plugins that are installed or known."),

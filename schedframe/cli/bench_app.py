@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from . import exits
-from .terminal import emit, emit_document
+from .output.terminal import emit, emit_document
 
 DEFAULT_COMMAND: Final = "run"
 HELP: Final = "--help"

@@ -19,7 +19,7 @@ from ..bench import (
     run_workload,
     select,
 )
-from .terminal import complain, emit, note
+from .output.terminal import complain, emit, note
 
 
 def list_of_templates() -> list[str]:

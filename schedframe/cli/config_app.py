@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import exits
-from .terminal import emit, emit_document
+from .output.terminal import emit, emit_document
 
 app = typer.Typer(
     name="config",
@@ -41,7 +41,7 @@ def show(
 ) -> None:
     """Print the effective configuration: everything defaulted, as YAML."""
     with exits.reporting():
-        from .commands import effective_config
+        from .offline.schedule import effective_config
 
         emit_document(effective_config(file))
 

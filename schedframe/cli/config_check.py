@@ -15,9 +15,9 @@ from ..config.yaml_text import Document, second_document
 from ..cycle import Scheduler
 from ..framework import Registry
 from ..framework.unreached import unreached_binders
-from .commands import note_left_out
 from .exits import reading
-from .terminal import note
+from .offline.schedule import note_left_out
+from .output.terminal import note
 
 
 def check_config(file: Path, *, read_files: bool = False) -> str:

@@ -9,7 +9,7 @@ from typing import NoReturn
 import typer
 
 from ..errors import ClusterError, InputError, InvariantError, SchedframeError
-from .terminal import complain, traceback_lines
+from .output.terminal import complain, traceback_lines
 
 SUCCESS = 0
 SOME_PENDING = 1

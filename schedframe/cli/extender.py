@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .._value import record
+from .._base.value import record
 from ..errors import ClusterError, InputError
 from . import exits
 from .option_class import takes
-from .signals import handling
-from .terminal import note
+from .output.terminal import note
+from .run.signals import handling
 
 if TYPE_CHECKING:
-    from .._tls import ServerCertificate
-    from ..embed.plugin_extender import PluginExtender
+    from .._base.tls import ServerCertificate
+    from ..serve.plugin_extender import PluginExtender
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -63,7 +63,7 @@ def extender(options: ExtenderOptions) -> None:
     """
     with exits.reporting():
         _check_extra()
-        from ..embed.plugin_extender import PluginExtender
+        from ..serve.plugin_extender import PluginExtender
 
         certificate = _certificate(options)
         make = partial(PluginExtender, options.config, allow_imports=options.allow_import or [])
@@ -92,7 +92,7 @@ def _certificate(options: ExtenderOptions) -> ServerCertificate | None:
             return None
         missing = "--tls-cert-file" if cert is None else "--tls-private-key-file"
         raise InputError(missing, "is not given", "HTTPS needs a certificate and its key")
-    from .._tls import ServerCertificate  # loads ssl, 5 MB
+    from .._base.tls import ServerCertificate  # loads ssl, 5 MB
 
     certificate = ServerCertificate(cert, key, client_ca)
     certificate.refresh()

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 
 from .._version import __version__
-from . import standard_streams
 from .garbage import YOUNG_OBJECTS
+from .output import standard_streams
 
 EXTRA = ("typer", "rich")
 """Packages that the extra ``cli`` brings."""

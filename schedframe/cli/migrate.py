@@ -7,14 +7,14 @@ from typing import Any
 
 from plugins_builtin.legacy.config import PROVIDERS, Migration, migrate, provider
 
-from .._visible import visible_lines
+from .._base.visible import visible_lines
 from ..config import ConfigBuildError, load_config
 from ..errors import InputError
 from ..framework import Registry
+from .offline.sources import standard_input
 from .options import STDIN
-from .sources import standard_input
-from .terminal import caution, note
-from .yaml_text import yaml_text
+from .output.terminal import caution, note
+from .output.yaml_text import yaml_text
 
 
 def migrated_config(file: Path | None, algorithm_provider: str | None) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-from .._value import record
+from .._base.value import record
 from .._version import __version__
 from ..errors import InputError
 from ..framework import Registry

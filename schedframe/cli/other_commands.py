@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from . import exits
-from .offline_options import AllowImports, ConfigFile, Gates
-from .terminal import emit, emit_document
+from .offline.options import AllowImports, ConfigFile, Gates
+from .output.terminal import emit, emit_document
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 

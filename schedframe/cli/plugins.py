@@ -8,13 +8,13 @@ from typing import Any
 
 from attrs import asdict
 
-from .._value import record
+from .._base.value import record
 from ..config import POINTS, installed_catalogue
 from ..errors import PluginError
 from ..framework import Registry
 from ..framework.caching import decides, uncached
 from ..framework.factories import plugin_class_of
-from .terminal import columns
+from .output.terminal import columns
 
 DELIVERED = "delivered"
 CATALOGUE_ONLY = "catalogue only"

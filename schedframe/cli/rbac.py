@@ -21,7 +21,7 @@ from ..cycle.handlers import kinds_read
 from ..errors import PluginError, Problems
 from ..framework import Framework, Registry
 from ..framework.declarations import declared
-from .commands import configuration
+from .offline.schedule import configuration
 
 READ: Final = ("get", "list", "watch")
 _ALWAYS_READ: Final = ("Node", "Pod")

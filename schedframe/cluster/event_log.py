@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 
 SERIES_SECONDS: Final = 360.0
 """Seconds after its last event at which a series ends."""

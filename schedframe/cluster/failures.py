@@ -10,8 +10,8 @@ from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from attrs import field
 
-from .._checked import check_arguments
-from .._value import record
+from .._base.checked import check_arguments
+from .._base.value import record
 
 OPERATIONS: Final = (
     "apply",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject, Pod, PodCondition
 from .port import ClusterPort, K, Subscription, WatchEvent, WatchHandler
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 
-from .._wording import described
+from .._base.wording import described
 from ..api import KINDS, ClusterObject, installed_kinds
 from ..errors import InputError
 

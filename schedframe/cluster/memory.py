@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import evolve, field
 
-from .._brief import brief_of
-from .._checked import check_arguments, checked, checked_except
-from .._validators import collection
-from .._value import record
-from .._wording import described
+from .._base.brief import brief_of
+from .._base.checked import check_arguments, checked, checked_except
+from .._base.validators import collection
+from .._base.value import record
+from .._base.wording import described
 from ..api import DISRUPTION_TARGET, AnyObject, ClusterObject, Pod, PodCondition, Strict, from_manifest
 from ..errors import InputError, InvariantError
 from .delivery import Delivery

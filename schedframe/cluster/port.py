@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject, ObjectLookup, Pod, PodCondition
 from ..errors import ClusterError
 

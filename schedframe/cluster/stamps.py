@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from attrs import fields
 
-from .._checked import unchecked
+from .._base.checked import unchecked
 from ..api import ObjectMeta, PodCondition, PodStatus
 
 _STAMPS: Final = ("uid", "resource_version", "creation_timestamp", "deletion_timestamp")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject
 from ..errors import InputError, InvariantError, Problems
 

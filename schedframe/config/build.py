@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import evolve, field
 
-from .._value import record
+from .._base.value import record
 from .catalogue import POINTS, WEIGHTED_POINTS, Catalogue
 from .decode import suggestion
 from .defaults import enabled_names

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Protocol
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..errors import PluginError
 from .errors import FieldError
 from .feature_gates import NO_GATES, FeatureGates

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import attrs
 from attrs import field
 
-from .._checked import checked
-from .._value import record
+from .._base.checked import checked
+from .._base.value import record
 from .catalogue import Catalogue
 from .feature_gates import NO_GATES, FeatureGates
 from .model import GROUP_VERSION, KIND, Extender, KubeSchedulerConfiguration

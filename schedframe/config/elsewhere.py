@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final
 
-from .._value import record
+from .._base.value import record
 from .catalogue import POINTS, Catalogue, CatalogueEntry
 from .model import KubeSchedulerConfiguration, Plugins
 

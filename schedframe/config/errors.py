@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Final, Literal
 
 import attrs
 
-from .._brief import shortened, shown
-from .._checked import checked
-from .._value import value
+from .._base.brief import shortened, shown
+from .._base.checked import checked
+from .._base.value import value
 from ..api.valuecodecs import describe
 from ..errors import ConfigError
 

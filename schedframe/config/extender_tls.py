@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from pathlib import Path
 
-from .._tls import client_context, load_pair
+from .._base.tls import client_context, load_pair
 from .model import ExtenderTLSConfig
 
 

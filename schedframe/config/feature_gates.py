@@ -15,9 +15,9 @@ from typing import Final
 
 from attrs import field
 
-from .._brief import shown
-from .._checked import checked, unchecked
-from .._value import record, value
+from .._base.brief import shown
+from .._base.checked import checked, unchecked
+from .._base.value import record, value
 from ..errors import InputError, InputErrors
 from .other_feature_gates import OTHER_GATES
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import evolve
 
-from .._checked import checked_except
+from .._base.checked import checked_except
 from .build import build
 from .catalogue import Catalogue, CatalogueEntry, installed_catalogue
 from .decode import Source, decode, profiles_of, resolve_args

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from attrs import field, fields
 
-from .._value import record
+from .._base.value import record
 from ..api._wire import wire
 from ..api.duration import Duration
 from .catalogue import POINTS

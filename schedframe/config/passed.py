@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve
 
-from .._value import record
+from .._base.value import record
 from ..errors import PluginError
 from .model import (
     ATTRIBUTES,

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from attrs import evolve
 
-from .._checked import checked
-from .._value import value
+from .._base.checked import checked
+from .._base.value import value
 from ..errors import PluginError
 from .catalogue import Catalogue
 from .decode import suggestion

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from attrs import evolve, field
 
-from .._value import record
-from .._visible import visible_yaml
+from .._base.value import record
+from .._base.visible import visible_yaml
 from ..api.nesting import is_too_deep
 from .errors import ConfigDecodeError, FieldError
 

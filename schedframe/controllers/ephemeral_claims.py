@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from attrs import evolve, field
 
-from .._value import record
+from .._base.value import record
 from ..api import (
     EphemeralVolumeSource,
     PersistentVolumeClaim,

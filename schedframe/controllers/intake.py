@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import (
     ADMISSION_KINDS,
     ClusterObject,

@@ -9,9 +9,9 @@ from typing import Any, Final, Literal
 
 from attrs import field
 
-from .._brief import brief_of
-from .._checked import checked_except
-from .._value import record
+from .._base.brief import brief_of
+from .._base.checked import checked_except
+from .._base.value import record
 from ..api import ClusterObject, PersistentVolumeClaim
 from ..cluster import InMemoryCluster, NotFound, Subscription, WatchEvent
 from ..errors import InvariantError

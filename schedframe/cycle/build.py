@@ -7,7 +7,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from .._plugin_faults import plugin_faults
+from .._base.plugin_faults import plugin_faults
 from ..api import Pod
 from ..cluster import ClusterPort, RemoteCluster
 from ..config import (

@@ -9,8 +9,8 @@ from threading import get_ident
 
 from attrs import field
 
-from .._plugin_faults import plugin_faults
-from .._value import record
+from .._base.plugin_faults import plugin_faults
+from .._base.value import record
 from ..api import Pod
 from ..cluster import ClusterPort
 from ..config import FeatureGates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._value import record
+from .._base.value import record
 from ..errors import PluginError
 from ..framework.hook_calls import Call
 from ..state import NodeTable

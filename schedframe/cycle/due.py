@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._plugin_faults import plugin_faults
-from .._value import record
+from .._base.plugin_faults import plugin_faults
+from .._base.value import record
 from ..framework.faults import from_exception
 from .binding.bind import resume
 from .binding.permit import PermitDesk

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject
 from ..cluster import ClusterPort
 from ..cluster.event_log import EventBudgets, EventKey, EventLog

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field
 
-from .._validators import number
-from .._value import record
+from .._base.validators import number
+from .._base.value import record
 from ..api import ClusterObject, Pod
 from ..cluster import ClusterPort
 from ..config import FeatureGates

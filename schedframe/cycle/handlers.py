@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Node, Pod
 from ..cluster import RemoteCluster, WatchEvent
 from ..framework import Framework, Status

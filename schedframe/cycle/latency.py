@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 
 BUCKETS_PER_DOUBLING: Final = 32
 """Buckets of equal width between a duration and twice that duration: a percentile is at most 1.6 % off."""

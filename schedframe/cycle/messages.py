@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..cluster import ViewChange, WatchEvent
 from ..config import EffectiveConfig

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import field
 
-from .._value import record as record_class
+from .._base.value import record as record_class
 from ..framework import Observer, PointObserver, Status
 from .messages import Fault
 

@@ -7,8 +7,16 @@ from typing import Any, Literal, TypedDict
 
 from attrs import Attribute, field
 
-from .._validators import collection, has, one_of, optional_call, optional_number, optional_with, share
-from .._value import record
+from .._base.validators import (
+    collection,
+    has,
+    one_of,
+    optional_call,
+    optional_number,
+    optional_with,
+    share,
+)
+from .._base.value import record
 from ..api import Pod
 from ..config import FeatureGates
 from ..framework import Extender, Observer, PluginsToPass, Registry, Status

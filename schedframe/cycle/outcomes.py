@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from .._value import record
+from .._base.value import record
 from ..framework import Observer
 
 

@@ -8,9 +8,9 @@ from typing import Any, overload
 from attrs import evolve
 from typing_extensions import override
 
-from .._brief import brief_of
-from .._tables import SHOWN, Table, Tabular
-from .._value import record
+from .._base.brief import brief_of
+from .._base.tables import SHOWN, Table, Tabular
+from .._base.value import record
 from ..api import POD_SCHEDULED, Pod
 from ..queue import PendingPod, Pool
 from .binding.attempt import Attempt

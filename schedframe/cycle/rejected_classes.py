@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..errors import InvariantError
 from ..state import NodeTable, Rows
 from .equivalence.evaluate.batch import BatchEvaluator

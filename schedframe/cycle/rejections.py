@@ -17,7 +17,7 @@ from typing import Any
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import ObjectMeta, Pod, PodSpec
 from ..errors import CacheFault
 from ..framework import Diagnosis, Framework, PostFilterResult, Status

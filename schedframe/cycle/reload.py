@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..api.podspec import forget_shared_specs
 from ..config import EffectiveConfig

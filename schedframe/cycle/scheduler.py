@@ -7,9 +7,9 @@ from functools import partial
 from time import perf_counter
 from typing import Self, Unpack
 
-from .._brief import brief_of
-from .._validators import has
-from .._validators import options as checked_options
+from .._base.brief import brief_of
+from .._base.validators import has
+from .._base.validators import options as checked_options
 from ..api import group_of
 from ..cluster import ClusterPort
 from ..config import ConfigSource, EffectiveConfig

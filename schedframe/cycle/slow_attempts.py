@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import group_of
 from ..framework.points import HOOK_ARGUMENTS
 from ..queue import QueuedPodInfo

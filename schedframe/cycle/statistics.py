@@ -8,9 +8,9 @@ from typing import Any
 from attrs import asdict, evolve
 from typing_extensions import override
 
-from .._brief import brief_of
-from .._tables import Cell, Table, Tabular
-from .._value import record
+from .._base.brief import brief_of
+from .._base.tables import Cell, Table, Tabular
+from .._base.value import record
 from .core import Core
 from .latency import Histogram, Latency
 from .metering.calls import EveryCall

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from .._value import record
+from .._base.value import record
 from ..framework import Status
 from ..framework.hook_calls import Guard
 from ..queue import QueuedPodInfo

@@ -14,8 +14,8 @@ from typing import Any
 
 from attrs import field
 
-from .._validators import optional_number
-from .._value import record
+from .._base.validators import optional_number
+from .._base.value import record
 from ..api import Pod
 from ..framework.hook_calls import Call
 from ..framework.points import HOOK_ARGUMENTS

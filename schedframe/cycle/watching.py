@@ -6,7 +6,7 @@ from functools import partial
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..cluster import RemoteCluster, Subscription
 from .core import Core
 from .handlers import EventHandlers

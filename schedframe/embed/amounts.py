@@ -12,8 +12,8 @@ from typing import Final
 
 from attrs import field
 
-from .._brief import shown
-from .._value import value
+from .._base.brief import shown
+from .._base.value import value
 from ..api import Quantity, parse_quantity
 from ..errors import InputError
 

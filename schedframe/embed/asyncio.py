@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..cycle import Scheduler
 from ..cycle.runtime.interrupts import Hold
 from ..errors import InputError, SchedframeError

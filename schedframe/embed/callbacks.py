@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._plugin_faults import message_of, plugin_faults
+from .._base.plugin_faults import message_of, plugin_faults
 from ..api import Pod
 from ..cycle import Decision
 from ..cycle.core import Core

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from attrs import evolve, field
 from typing_extensions import override
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod, PodCondition
 from ..cluster import Conflict, InMemoryCluster, NotFound
 from ..errors import ClusterError

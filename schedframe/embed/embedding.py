@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any, Generic, Self, Unpack
 
-from .._brief import brief_of
-from .._validators import collection, has
-from .._validators import options as checked_options
-from .._wording import described
+from .._base.brief import brief_of
+from .._base.validators import collection, has
+from .._base.validators import options as checked_options
+from .._base.wording import described
 from ..cycle import Clock, Decision, Scheduler, SystemClock
 from ..cycle.messages import Activation, Fault
 from ..cycle.runtime.interrupts import Hold, held

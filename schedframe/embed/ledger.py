@@ -11,7 +11,7 @@ from typing import Generic
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Node, Pod, PodGroup
 from ..cluster import Conflict, InMemoryCluster, NotFound
 from ..cycle.runtime.interrupts import Hold

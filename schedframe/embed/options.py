@@ -7,8 +7,8 @@ from typing import Final, Generic, TypedDict
 
 from attrs import field
 
-from .._validators import one_of, optional_call
-from .._value import record
+from .._base.validators import one_of, optional_call
+from .._base.value import record
 from ..api import Pod
 from ..config import ConfigSource
 from ..cycle import Clock, MetricsSink

@@ -8,8 +8,8 @@ from numbers import Real
 
 from attrs import Attribute, field
 
-from .._brief import shown
-from .._value import value
+from .._base.brief import shown
+from .._base.value import value
 from ..errors import InputError
 
 Retry = Callable[[int], float]

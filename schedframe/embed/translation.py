@@ -8,9 +8,9 @@ from typing import Final
 
 from attrs import evolve, field
 
-from .._validators import has
-from .._value import value
-from .._wording import described
+from .._base.validators import has
+from .._base.value import value
+from .._base.wording import described
 from ..api import (
     DO_NOT_SCHEDULE,
     IN,

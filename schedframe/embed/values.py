@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from attrs import field
 
-from .._value import record, value
+from .._base.value import record, value
 from ..api import label_key_problem, label_value_problem
 from ..errors import ClusterError, InputError
 from .amounts import Amount

@@ -10,7 +10,7 @@ from urllib.parse import urljoin
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..framework import ExtenderError
 from ..http.address import Address, CannotConnect
 from ..http.blocking import Connection, Wait

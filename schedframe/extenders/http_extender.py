@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..config import Extender as ExtenderConfig
 from ..framework import (

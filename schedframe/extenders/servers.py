@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..config import Extender as ExtenderConfig
 from ..config.extender_tls import tls_context
 from ..framework import ExtenderError

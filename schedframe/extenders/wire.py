@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject, Node, Pod, from_manifest, to_manifest
 from ..api._text import encodable, json_source
 from ..errors import InputError

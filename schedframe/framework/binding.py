@@ -15,7 +15,7 @@ from functools import partial
 from math import isfinite
 from typing import Any, Final
 
-from .._plugin_faults import cancellations, plugin_faults
+from .._base.plugin_faults import cancellations, plugin_faults
 from ..api import Pod
 from ..errors import PluginError
 from ..queue import ClusterEvent, EventOf

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._value import record
+from .._base.value import record
 from .declarations import Depends, depends_on
 from .points import hooks_of
 

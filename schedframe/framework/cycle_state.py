@@ -7,9 +7,9 @@ from typing import Any, Final, Generic, TypeVar
 
 from typing_extensions import override
 
-from .._brief import brief_of
-from .._checked import checked
-from .._wording import described
+from .._base.brief import brief_of
+from .._base.checked import checked
+from .._base.wording import described
 from ..errors import InputError, InvariantError, SchedframeError
 
 T = TypeVar("T")

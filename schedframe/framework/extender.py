@@ -14,11 +14,11 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 import numpy as np
 from attrs import field
 
-from .._brief import brief_of
-from .._checked import checked as checked_arguments
-from .._plugin_faults import message_of
-from .._value import record, value
-from .._wording import described, with_article
+from .._base.brief import brief_of
+from .._base.checked import checked as checked_arguments
+from .._base.plugin_faults import message_of
+from .._base.value import record, value
+from .._base.wording import described, with_article
 from ..api import Node, Pod
 from ..errors import SchedframeError
 from ..state import Rows

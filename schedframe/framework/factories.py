@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
-from .._plugin_faults import fault_text, plugin_faults
-from .._value import record
+from .._base.plugin_faults import fault_text, plugin_faults
+from .._base.value import record
 from ..errors import PluginError
 
 Factory = Callable[..., Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
-from .._plugin_faults import fault_text, message_of, place_of, shown
+from .._base.plugin_faults import fault_text, message_of, place_of, shown
 from ..api import Pod
 from ..errors import PluginError
 from ..queue import ClusterEvent, EventRegistration

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._plugin_faults import plugin_faults
-from .._value import record
+from .._base.plugin_faults import plugin_faults
+from .._base.value import record
 from ..api import Pod
 from ..state import NodeInfo, NodeTable, Rows, substituted_row
 from ..state.greatest import greatest

@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import field
 
-from .._checked import checked
-from .._plugin_faults import fault_text, plugin_faults
-from .._value import record
+from .._base.checked import checked
+from .._base.plugin_faults import fault_text, plugin_faults
+from .._base.value import record
 from ..api import ClusterObject, Pod, check_kind
 from ..config import EffectiveProfile
 from ..errors import PluginError

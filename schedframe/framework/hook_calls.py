@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 import pluggy
 
-from .._plugin_faults import plugin_faults
+from .._base.plugin_faults import plugin_faults
 from ..errors import PluginError
 from .adapter import adapt
 from .hookspecs import Hookspecs

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .._value import record
+from .._base.value import record
 from .markers import hookspec
 
 if TYPE_CHECKING:

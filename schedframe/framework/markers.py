@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pluggy
 
-from .._wording import described
+from .._base.wording import described
 from ..errors import InputError
 
 PROJECT = "schedframe"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 from attrs import field
 
-from .._plugin_faults import fault_text, plugin_faults
-from .._value import record
+from .._base.plugin_faults import fault_text, plugin_faults
+from .._base.value import record
 from ..api import Pod
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState

@@ -7,7 +7,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from .._checked import check_arguments
+from .._base.checked import check_arguments
 
 MIN_SCORE = 0
 MAX_SCORE = 100

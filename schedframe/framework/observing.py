@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from attrs import field
 from typing_extensions import override
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..config import EffectiveProfile
 from ..state import NodeInfo, Rows

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve, field
 
-from .._value import value
+from .._base.value import value
 from ..config import PassedPlugin
 from ..errors import PluginError
 from .factories import Factory, SharedInstance, has_args

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from attrs import field
 
-from .._value import record, value
+from .._base.value import record, value
 from ..api import Pod, PodGroup
 from ..state import Rows
 from .cycle_state import StateKey

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .._plugin_faults import plugin_faults
-from .._value import record
+from .._base.plugin_faults import plugin_faults
+from .._base.value import record
 from ..api import Pod
 from ..state import Rows
 from .cycle_state import CycleState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._value import record
+from .._base.value import record
 from ..errors import PluginError
 from .declarations import BoolDeclaration, declares, normalization_of
 from .hook_calls import Call, ForNodes, Guard, Observer, collected

@@ -9,7 +9,7 @@ from functools import partialmethod, singledispatchmethod
 from types import MemberDescriptorType
 from typing import Any, Final
 
-from .._value import record
+from .._base.value import record
 from .hookspecs import Hookspecs, Spec, Tier
 from .markers import PROJECT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .._value import record
+from .._base.value import record
 from ..config import EffectiveProfile, EnabledPlugin
 from ..queue import QueuedPodInfo, by_priority
 from .markers import hookimpl

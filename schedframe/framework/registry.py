@@ -11,8 +11,8 @@ from typing import Any
 
 from attrs import field
 
-from .._checked import checked, checked_except
-from .._value import record
+from .._base.checked import checked, checked_except
+from .._base.value import record
 from ..config import (
     POINTS,
     Catalogue,

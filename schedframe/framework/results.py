@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from .._value import record, value
-from .._wording import described
+from .._base.value import record, value
+from .._base.wording import described
 from ..errors import InputError
 from .status import Status
 

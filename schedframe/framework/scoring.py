@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from .._plugin_faults import plugin_faults, shown
-from .._value import record
+from .._base.plugin_faults import plugin_faults, shown
+from .._base.value import record
 from ..api import Pod
 from ..errors import PluginError
 from ..state import Rows

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Final
 
 from attrs import field
 
-from .._annotations import SHALLOW
-from .._brief import shown
-from .._checked import unchecked
-from .._drafts import become
-from .._plugin_faults import message_of
-from .._validators import collection
-from .._value import value
-from .._wording import described
+from .._base.annotations import SHALLOW
+from .._base.brief import shown
+from .._base.checked import unchecked
+from .._base.drafts import become
+from .._base.plugin_faults import message_of
+from .._base.validators import collection
+from .._base.value import value
+from .._base.wording import described
 from ..errors import InputError
 from ..queue import ClusterEvent, EventOf
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import field
 from typing_extensions import override
 
-from .._value import record
+from .._base.value import record
 from ..state import Rows
 from .results import RowVerdicts
 from .status import Code, Status

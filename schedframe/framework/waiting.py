@@ -9,8 +9,8 @@ from attrs import evolve, field
 from sortedcontainers import SortedList
 from typing_extensions import TypeVar
 
-from .._checked import checked
-from .._value import record
+from .._base.checked import checked
+from .._base.value import record
 from ..api import Pod
 from ..errors import InvariantError
 from .cycle_state import CycleState

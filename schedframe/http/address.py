@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from attrs import evolve, field
 
-from .._value import record
+from .._base.value import record
 from .parser import ReplyError, ReplyParser
 
 PORTS: Final = {"http": 80, "https": 443}

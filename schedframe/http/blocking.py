@@ -17,7 +17,7 @@ from typing import Final
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from .address import Address, CannotConnect, Tunnel
 from .parser import Reply, ReplyParser
 

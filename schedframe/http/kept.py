@@ -7,7 +7,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from .address import Address
 
 KEEP_ALIVE_SECONDS: Final = 50.0

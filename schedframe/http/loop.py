@@ -16,8 +16,8 @@ from typing import Any, Final, TypeVar, cast
 from attrs import field
 from typing_extensions import override
 
-from .._tls import client_context
-from .._value import record
+from .._base.tls import client_context
+from .._base.value import record
 from .address import Address, CannotConnect, Tunnel
 from .kept import KeptConnections
 from .parser import Reply

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field
 
-from .._validators import has
-from .._value import record
+from .._base.validators import has
+from .._base.value import record
 from ..cycle.metering.catalogue import METRICS
 from ..cycle.metering.families import MetricFamily, MetricKind, MetricsSink, merged
 

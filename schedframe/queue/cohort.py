@@ -15,7 +15,7 @@ from math import inf
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..errors import InvariantError
 from .known_outcomes import PodClass
 from .moments import Moment

@@ -11,8 +11,8 @@ from typing import Any, Final
 from attrs import evolve, field
 from typing_extensions import override
 
-from .._plugin_faults import plugin_faults
-from .._value import record
+from .._base.plugin_faults import plugin_faults
+from .._base.value import record
 from ..api import Pod
 from .cohort import size_of
 from .events import ClusterEvent, HintFn

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
-from .._value import record
+from .._base.value import record
 from ..api import DEFAULT_SCHEDULER_NAME, Node, Pod, pod_requests
 from .events import (
     ASSIGNED_POD_ADD,

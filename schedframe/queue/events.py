@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from attrs import field
 
-from .._value import value
+from .._base.value import value
 from ..api import Pod
 
 

@@ -10,8 +10,8 @@ from copy import copy
 from itertools import count, pairwise
 from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, overload
 
-from .._brief import brief_of
-from .._checked import checked
+from .._base.brief import brief_of
+from .._base.checked import checked
 from ..errors import InvariantError
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 
 from attrs import field
 
-from .._plugin_faults import fault_text, plugin_faults
-from .._value import record
+from .._base.plugin_faults import fault_text, plugin_faults
+from .._base.value import record
 from ..api import Pod
 from ..errors import PluginError
 from .events import ClusterEvent, EventRegistration, HintFn, HintReads, matches, with_implied

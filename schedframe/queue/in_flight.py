@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .._brief import brief_of
+from .._base.brief import brief_of
 from ..errors import InvariantError
 from .events import WILDCARD, ClusterEvent
 from .queued_pod import QueuedPodInfo

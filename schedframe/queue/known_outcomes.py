@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 from typing import Protocol
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 
 

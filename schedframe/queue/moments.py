@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._value import record
+from .._base.value import record
 from .queued_pod import QueuedPodInfo
 
 _Order = tuple[int, float, int, int | None]

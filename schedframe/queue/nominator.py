@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 
-from .._brief import brief_of
+from .._base.brief import brief_of
 from ..api import Pod
 from ..errors import InvariantError
 from .queued_pod import identity

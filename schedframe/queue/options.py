@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from .counting import QueueCounts
 from .hints import FaultFn, QueueProfile, log_fault

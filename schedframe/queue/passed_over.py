@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from .cohort import Cohort, cohort_of, line_of, size_of
 from .events import ClusterEvent
 from .hints import HintTable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from .._checked import check_arguments
-from .._validators import collection
+from .._base.checked import check_arguments
+from .._base.validators import collection
 from ..api import Pod
 from .answers import answers_of, applies_to, concerns_one_pod, strategy_for, strategy_since_pop
 from .derive import pod_update_events

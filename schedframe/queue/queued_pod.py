@@ -6,8 +6,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from .._checked import check_arguments
-from .._value import record
+from .._base.checked import check_arguments
+from .._base.value import record
 from ..api import Pod
 from ..api._copying import compile_copy
 from .known_outcomes import PodClass

@@ -12,8 +12,8 @@ from typing import Any
 from attrs import field
 from typing_extensions import override
 
-from .._plugin_faults import plugin_faults, shown
-from .._value import record
+from .._base.plugin_faults import plugin_faults, shown
+from .._base.value import record
 from ..api import Pod
 from ..errors import PluginError
 from .hints import FaultFn

@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..errors import InvariantError
 from .backoff import micros
 from .heap import Heap

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import ClassVar
 
-from .._checked import checked
+from .._base.checked import checked
 from ..api import Pod
 from .backoff import BackoffQueues
 from .cohort import Cohort, cohort_of, line_of

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import msgspec
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..cluster.kubernetes.client import ApiClient
 from ..cluster.kubernetes.errors import NoAnswer
 

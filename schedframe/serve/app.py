@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from .._value import record
+from .._base.value import record
 from .._version import __version__
 from ..cycle.inspection import CoreBusy
 from .access import AccessReviewer

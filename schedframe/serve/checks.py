@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 
 
 @record(frozen=True)

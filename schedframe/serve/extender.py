@@ -18,11 +18,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from .._value import record
-from ..embed.plugin_extender import PluginExtender
+from .._base.value import record
 from ..errors import InputError
 from ..framework import ExtenderError
 from .guard import Surrounded
+from .plugin_extender import PluginExtender
 
 LARGEST_BODY: Final = 1 << 28
 """Bytes of a request; whole nodes of the largest clusters take some ten MB."""

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from .._value import record
+from .._base.value import record
 from ..errors import ClusterError
 from .access import ANONYMOUS, AccessReviewer, Identity
 

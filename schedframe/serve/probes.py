@@ -9,7 +9,7 @@ from typing import Final
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..cycle import Scheduler
 from ..cycle.messages import Question
 from ..queue import Pool

@@ -12,7 +12,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from .._validators import number
+from .._base.validators import number
 
 LEAST_SECONDS: Final = 0.01
 """Time of one sample."""

@@ -15,8 +15,8 @@ from typing import Any, Final, cast
 import uvicorn
 from attrs import field
 
-from .._tls import REFRESH_SECONDS, CertificateWatch
-from .._value import record
+from .._base.tls import REFRESH_SECONDS, CertificateWatch
+from .._base.value import record
 from ..errors import ClusterError
 from .connections import BoundedConnection
 

@@ -7,7 +7,7 @@ import ipaddress
 import ssl
 from typing import Final
 
-from .._tls import ServerCertificate, load_pair
+from .._base.tls import ServerCertificate, load_pair
 from ..errors import InputError
 
 __all__ = ["ServerCertificate", "self_signed"]

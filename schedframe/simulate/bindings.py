@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject, Pod
 from ..cluster import InMemoryCluster
 from ..errors import InputError

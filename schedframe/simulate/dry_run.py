@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject, Pod, PodCondition
 from ..cluster import ClusterPort, Subscription, WatchHandler
 from ..cluster.port import K

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import asdict, field
 from typing_extensions import override
 
-from .._tables import Cell, Table, Tabular
-from .._value import record
+from .._base.tables import Cell, Table, Tabular
+from .._base.value import record
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import EXTENDER, RECORDED, Preemption, Status

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..cycle import Decision
 from ..cycle.core import Core

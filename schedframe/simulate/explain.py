@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from attrs import field
 
-from .._plugin_faults import fault_text, plugin_faults
-from .._value import record
+from .._base.plugin_faults import fault_text, plugin_faults
+from .._base.value import record
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import CycleState, Framework, Status

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .._checked import checked_except
-from .._plugin_faults import fault_text, plugin_faults
-from .._value import record
+from .._base.checked import checked_except
+from .._base.plugin_faults import fault_text, plugin_faults
+from .._base.value import record
 from ..api import AnyObject, AnyPod
 from ..config import ConfigSource
 from ..errors import InputError

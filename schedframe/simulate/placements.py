@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from typing_extensions import override
 
-from .._brief import brief_of
-from .._tables import Table, Tabular
-from .._value import record
+from .._base.brief import brief_of
+from .._base.tables import Table, Tabular
+from .._base.value import record
 from ..api import Pod
 from ..framework import Status
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._value import record
+from .._base.value import record
 from ..cycle import Decision
 from ..framework import SUCCESS, Code, PostFilterResult, Preemption, Status
 from ..framework.preemption import rank

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import astuple
 
-from .._value import record
-from .._visible import visible, visible_lines
+from .._base.value import record
+from .._base.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import numpy as np
 from attrs import evolve
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..cluster import InMemoryCluster
 from ..cycle import Decision

@@ -9,10 +9,10 @@ from typing import Any, Final, Self
 
 from attrs import evolve
 
-from .._brief import brief_of
-from .._checked import checked, checked_except
-from .._validators import collection
-from .._wording import described
+from .._base.brief import brief_of
+from .._base.checked import checked, checked_except
+from .._base.validators import collection
+from .._base.wording import described
 from ..api import AnyObject, AnyPod, ClusterObject, Pod, Strict
 from ..cluster import InMemoryCluster
 from ..cluster.uids import uid_taken

@@ -11,12 +11,12 @@ from .derived_arrays import DerivedArrays
 from .domains import Domains, NodeSubset
 from .group_members import GroupCache, GroupMembers
 from .images import ImageIndex, ImageState
+from .label_groups import LabelGroups
 from .node_info import NO_NODE, NodeInfo
 from .node_order import NodeOrder, zone_of
 from .node_table import LazyRows, NodeTable, Rows
 from .objects import ObjectStore
-from .pod_counts import CountColumn, DomainSums, PodGroup, TermClass
-from .pod_groups import PodGroups
+from .pod_counts import CountColumn, DomainSums, LabelGroup, TermClass
 from .ports import port_conflicts
 from .row_states import RowsByState, RowState
 from .snapshot import Snapshot
@@ -38,14 +38,14 @@ __all__ = [
     "GroupMembers",
     "ImageIndex",
     "ImageState",
+    "LabelGroup",
+    "LabelGroups",
     "LazyRows",
     "NodeInfo",
     "NodeOrder",
     "NodeSubset",
     "NodeTable",
     "ObjectStore",
-    "PodGroup",
-    "PodGroups",
     "PodState",
     "RowChangeReader",
     "RowState",

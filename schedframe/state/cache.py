@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from attrs import field
 from sortedcontainers import SortedList
 
-from .._brief import brief_of
-from .._value import record
+from .._base.brief import brief_of
+from .._base.value import record
 from ..api import Node, Pod
 from ..errors import InvariantError
 from .node_order import NodeOrder

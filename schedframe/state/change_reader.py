@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from .node_table import NodeTable
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Node
 from . import policy
 from .node_info import NodeInfo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .._value import record
+from .._base.value import record
 from ..api import Node, Pod
 from .cache import Cache
 

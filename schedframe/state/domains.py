@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import field
 from typing_extensions import TypeVar
 
-from .._value import record
+from .._base.value import record
 from ..api import Node
 from . import policy
 from .change_log import ChangeLog

@@ -12,8 +12,8 @@ from typing import Final
 
 from attrs import field
 
-from .._brief import brief_of
-from .._value import record
+from .._base.brief import brief_of
+from .._base.value import record
 from ..api import Node, Pod, group_of
 from ..errors import InvariantError
 from .cache import Cache, PodState

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import field
 
-from .._brief import brief_of
-from .._checked import check_arguments
-from .._value import record
+from .._base.brief import brief_of
+from .._base.checked import check_arguments
+from .._base.value import record
 from ..api import Node, Pod
 from .ports import PortUsers, count_port
 

@@ -11,15 +11,15 @@ import numpy.typing as npt
 from attrs import field
 from typing_extensions import override
 
-from .._brief import brief_of
-from .._value import record
+from .._base.brief import brief_of
+from .._base.value import record
 from ..api import Node
 from . import policy
 from .columns import DerivedColumn, DictionaryColumn
 from .derived_arrays import Derived, DerivedArrayCache
 from .invariants import check_store, same
+from .label_groups import LabelGroups
 from .node_info import NodeInfo
-from .pod_groups import PodGroups
 from .table_store import TableStore
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -142,7 +142,7 @@ class LazyRows(Rows):
 class NodeTable(TableStore):
     """The nodes and their pods in columns; the one truth about how full the cluster is.
 
-    Columns, arrays and pod groups that are derived from rows are made at first use, and catch up with the
+    Columns, arrays and label groups that are derived from rows are made at first use, and catch up with the
     rows that changed since whenever they are read. See :class:`.TableStore` for rows.
     """
 
@@ -153,7 +153,7 @@ class NodeTable(TableStore):
     """Of other labels, as long as anything refers to them: what keeps a column expects the same one again."""
     _derived_arrays: DerivedArrayCache[NodeTable] = field(init=False)
     _all: Rows | None = None
-    _groups: PodGroups | None = None
+    _groups: LabelGroups | None = None
 
     def __attrs_post_init__(self) -> None:
         TableStore.__attrs_post_init__(self)
@@ -228,10 +228,10 @@ class NodeTable(TableStore):
         return self._derived_arrays.if_busy(key, make, rows)
 
     @property
-    def pod_groups(self) -> PodGroups:
+    def label_groups(self) -> LabelGroups:
         """Pods counted by what selectors see of them; O(pods) at first use, kept in step from then on."""
         if self._groups is None:
-            self._groups = self._listener = PodGroups.of(self)
+            self._groups = self._listener = LabelGroups.of(self)
         return self._groups
 
     @override

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject, ObjectLookup
 from . import policy
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Affinity, Pod
 from . import policy
 from .columns import ABSENT, DictionaryColumn
@@ -44,7 +44,7 @@ class CountableTable(LabelledTable, Protocol):
 
 
 class DomainSource(Protocol):
-    """The part of :class:`.PodGroups` that a column reads."""
+    """The part of :class:`.LabelGroups` that a column reads."""
 
     @property
     def table(self) -> CountableTable:
@@ -71,11 +71,11 @@ class TermClass:
     memo: dict[object, Any] = field(factory=dict)
     """For compiled forms of the terms."""
     groups: int = 0
-    """Number of pod groups with these terms."""
+    """Number of label groups with these terms."""
 
 
 @record(eq=False)
-class PodGroup:
+class LabelGroup:
     """Pods that agree in everything below, counted by row."""
 
     namespace: str
@@ -94,7 +94,7 @@ class PodGroup:
     pods: int = 0
 
 
-Weigh = Callable[[PodGroup], int]
+Weigh = Callable[[LabelGroup], int]
 """Weight of a group in a column, 0 if it does not count; a function of what its pods have in common."""
 
 
@@ -105,7 +105,7 @@ class CountColumn:
     groups: DomainSource
     weigh: Weigh
     scopes: tuple[Hashable, ...]
-    """See :meth:`.PodGroups.column`; none: any group may count."""
+    """See :meth:`.LabelGroups.column`; none: any group may count."""
     _counts: Counts
     dropped: bool = False
     """Whether the column was dropped to save memory, and is no longer maintained."""

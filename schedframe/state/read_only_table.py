@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import attrs
 from typing_extensions import override
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from .node_info import NodeInfo
 from .node_table import NodeTable

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import PodResources
 from . import policy
 from .sparse_resources import FIRST_RESOURCES, PODS, SparseResources

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from .._brief import brief_of
-from .._value import record
+from .._base.brief import brief_of
+from .._base.value import record
 from .node_info import NodeInfo
 
 if TYPE_CHECKING:

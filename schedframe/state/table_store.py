@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Node, Pod, PodResources, Taint
 from ..errors import InvariantError
 from .change_log import ChangeLog

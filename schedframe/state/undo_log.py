@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..errors import InvariantError
 

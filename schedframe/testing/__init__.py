@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .builders import ManifestBuilder, NodeBuilder, PodBuilder, node, pod
-    from .exercise import PluginNotCached, PluginNotExercised
+    from .checks.exercise import PluginNotCached, PluginNotExercised
     from .kit import Failure, PluginCheck, PluginCheckFailed, check_plugin, plugin_checks
     from .options import CheckOptions
     from .recorder import CallRecorder, PluginCall
     from .stub_handle import StubHandle
-    from .world import Change, World
+    from .worlds.world import Change, World
 
 __all__ = [
     "CallRecorder",
@@ -45,10 +45,10 @@ _HOME = {
     **dict.fromkeys(("ManifestBuilder", "NodeBuilder", "PodBuilder", "node", "pod"), "builders"),
     **dict.fromkeys(("Failure", "PluginCheck", "PluginCheckFailed", "check_plugin", "plugin_checks"), "kit"),
     **dict.fromkeys(("PluginCall", "CallRecorder"), "recorder"),
-    **dict.fromkeys(("PluginNotCached", "PluginNotExercised"), "exercise"),
+    **dict.fromkeys(("PluginNotCached", "PluginNotExercised"), "checks.exercise"),
     "CheckOptions": "options",
     "StubHandle": "stub_handle",
-    **dict.fromkeys(("Change", "World"), "world"),
+    **dict.fromkeys(("Change", "World"), "worlds.world"),
 }
 
 if not TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Self
 
 from typing_extensions import override
 
-from .._brief import shortened
+from .._base.brief import shortened
 from ..api import (
     DO_NOT_SCHEDULE,
     LABEL_HOSTNAME,

@@ -7,20 +7,20 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Unpack
 
-from .._validators import options as checked_options
-from .._value import record
+from .._base.validators import options as checked_options
+from .._base.value import record
 from ..errors import ConfigError, PluginError
 from ..framework.caching import uncached
 from .checks import CHECKS
-from .contract import Clause
-from .exercise import PluginNotCached, PluginNotExercised, idle
+from .checks.contract import Clause
+from .checks.exercise import PluginNotCached, PluginNotExercised, idle
+from .checks.probe import Trouble
+from .checks.subject import Subject
+from .checks.violation import Check, Violation
 from .options import CheckKeywords, CheckOptions
-from .probe import Trouble
 from .stub_handle import StubHandle
-from .subject import Subject
-from .violation import Check, Violation
-from .world import World
-from .worlds import Worlds, without_the_rest
+from .worlds.trying import Worlds, without_the_rest
+from .worlds.world import World
 
 
 @record(frozen=True)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from attrs import field
 
-from .._validators import optional_number, optional_with
-from .._value import record
-from .._wording import described
+from .._base.validators import optional_number, optional_with
+from .._base.value import record
+from .._base.wording import described
 from ..errors import InputError
 
 if TYPE_CHECKING:

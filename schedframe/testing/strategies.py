@@ -17,12 +17,12 @@ from ..api import (
     ObjectMeta,
     Pod,
 )
-from . import vocabulary
-from .changing import NewObjects, event_sequences
-from .naming import node_renamed, placed, renamed
-from .object_strategies import labels, nodes, pods
-from .vocabulary import Words
-from .world import World
+from .worlds import vocabulary
+from .worlds.changing import NewObjects, event_sequences
+from .worlds.naming import node_renamed, placed, renamed
+from .worlds.object_strategies import labels, nodes, pods
+from .worlds.vocabulary import Words
+from .worlds.world import World
 
 Strategy = st.SearchStrategy
 

@@ -8,14 +8,14 @@ from typing import Any
 from attrs import field
 from typing_extensions import override
 
-from .._value import record
+from .._base.value import record
 from ..api import Node, Pod
 from ..cluster import InMemoryCluster
 from ..cycle import VirtualClock
 from ..framework import Framework, TableHandle
 from ..simulate import DryRunCluster
 from ..state import Snapshot
-from .world import Change, World
+from .worlds.world import Change, World
 
 
 @record(eq=False)

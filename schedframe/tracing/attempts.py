@@ -11,7 +11,7 @@ from attrs import field
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, StatusCode, Tracer, set_span_in_context
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..cycle.outcomes import AttemptResult
 from ..cycle.tracing import AttemptEnd, AttemptTrace, AttemptTracer

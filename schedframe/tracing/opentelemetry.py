@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from .._version import __version__
 from ..cycle.tracing import AttemptTracer, TracingSink
 

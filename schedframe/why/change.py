@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from .edits import Edit, ObjectEdit
 

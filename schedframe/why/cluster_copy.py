@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from attrs import evolve, field
 
-from .._value import record
+from .._base.value import record
 from ..api import AnyObject, ClusterObject, Pod, PodGroup, Strict
 from ..cluster import ClusterPort
 from ..config import FeatureGates

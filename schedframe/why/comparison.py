@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._value import record
+from .._base.value import record
 from ..simulate import Evaluation
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject, Pod
 from ..api.validation.updates import refused_update
 from .written import Written, plain

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from attrs import evolve, field
 
-from .._checked import checked_except
-from .._validators import number
-from .._value import record
+from .._base.checked import checked_except
+from .._base.validators import number
+from .._base.value import record
 from ..api import AnyPod, Pod, Strict, group_of
 from ..config import ConfigSource, FeatureGates
 from ..controllers import Without

@@ -10,8 +10,8 @@ from typing import Any, Final
 from attrs import field
 from typing_extensions import override
 
-from .._value import record
-from .._visible import visible_json
+from .._base.value import record
+from .._base.visible import visible_json
 from ..simulate import Evaluation
 from . import text
 from .change import VerifiedChange

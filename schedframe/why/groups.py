@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from .._value import record
-from .._visible import visible
+from .._base.value import record
+from .._base.visible import visible
 from ..api import Pod
 from ..cycle import Scheduler
 from ..cycle.core import Core

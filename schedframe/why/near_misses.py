@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import Code, Framework, Status, Verdicts

@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import field
 
-from .._value import record
+from .._base.value import record
 from .change import Change, ChangeKind, VerifiedChange
 from .near_misses import NearMiss
 from .trial import Trial, in_order

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._value import record
+from .._base.value import record
 from ..framework import Diagnosis, Verdicts
 from ..framework.all_filters import parts_of
 from ..simulate import Evaluation

@@ -9,10 +9,10 @@ from typing import Any
 from attrs import field
 from typing_extensions import override
 
-from .._brief import brief_of
-from .._checked import checked
-from .._tables import Cell, Table, Tabular
-from .._value import record
+from .._base.brief import brief_of
+from .._base.checked import checked
+from .._base.tables import Cell, Table, Tabular
+from .._base.value import record
 from ..cycle import Decision
 from ..cycle.core import Core
 from ..errors import InputError

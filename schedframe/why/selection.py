@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, Final
 
-from .._value import record
+from .._base.value import record
 from ..api import (
     IN,
     Node,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .._visible import visible, visible_lines
+from .._base.visible import visible, visible_lines
 
 Section = tuple[str, list[str]]
 """Title and lines. The first section of an explanation has no title and one line."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from attrs import Factory, evolve, field
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject, Pod
 from ..simulate.simulation import Simulation
 from .change import Change, ChangeKind, VerifiedChange

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .._value import record
+from .._base.value import record
 from ..api import Pod
 from ..cycle import Scheduler
 from ..framework import Framework

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from .._value import record
+from .._base.value import record
 from ..api import ClusterObject, CronJob, Pod, PodTemplateSpec, part_to_manifest
 from ..api.manifest import to_manifest
 from ..api.mounts import Mounts, mounts_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schedframe import from_manifest
-from schedframe._brief import brief, shown
+from schedframe._base.brief import brief, shown
 from schedframe.api import KINDS, parse_quantity, parse_time, version_number
 from schedframe.api._text import encodable, json_source, without_surrogates
 from schedframe.config import load_config

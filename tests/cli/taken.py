@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from schedframe.cli.anonymize import Anonymizer
-from schedframe.cli.snapshot import plugin_classes, snapshot_of
+from schedframe.cli.offline.anonymize import Anonymizer
+from schedframe.cli.offline.snapshot import plugin_classes, snapshot_of
 from schedframe.config import EffectiveConfig, load_config
 from schedframe.framework import Registry
 

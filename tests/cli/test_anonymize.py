@@ -18,9 +18,16 @@ from plugins_builtin.node_declared_features import REQUIRED_BY
 from schedframe import Simulation
 from schedframe.api import from_manifest
 from schedframe.api.manifest import to_manifest
-from schedframe.cli.anonymize import MIGRATED_PLUGINS, WORDS
-from schedframe.cli.device_kinds import KIND_ATTRIBUTE
-from schedframe.cli.replacements import _NITRO, IN_TREE, INSTANCE_TYPES, OWN_KEYS, ZONES, Replacements
+from schedframe.cli.offline.anonymize import MIGRATED_PLUGINS, WORDS
+from schedframe.cli.offline.device_kinds import KIND_ATTRIBUTE
+from schedframe.cli.offline.replacements import (
+    _NITRO,
+    IN_TREE,
+    INSTANCE_TYPES,
+    OWN_KEYS,
+    ZONES,
+    Replacements,
+)
 from schedframe.config import ConfigValidationError
 from schedframe.testing import strategies
 from tests.conformance.corpus import Corpus

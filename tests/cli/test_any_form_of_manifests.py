@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import to_manifest
-from schedframe.cli.sources import read_manifests
+from schedframe.cli.offline.sources import read_manifests
 
 from .manifests import node, pod
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from schedframe._brief import shortened
-from schedframe._visible import visible
+from schedframe._base.brief import shortened
+from schedframe._base.visible import visible
 
 from .conftest import Cli
 from .manifests import node, pod, text
@@ -225,7 +225,7 @@ def test_a_fault_of_our_own_is_not_the_inputs(
     def fail(request: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("schedframe.cli.commands.run_schedule", fail)
+    monkeypatch.setattr("schedframe.cli.offline.schedule.run_schedule", fail)
     result = cli("schedule", write("cluster.yaml", ""))
     assert result.code == 70
     assert "RuntimeError: broken" in result.err
@@ -236,6 +236,6 @@ def test_interruption_has_a_code_of_its_own(cli: Cli, monkeypatch: pytest.Monkey
     def interrupt(request: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("schedframe.cli.commands.run_schedule", interrupt)
+    monkeypatch.setattr("schedframe.cli.offline.schedule.run_schedule", interrupt)
     result = cli("schedule", write("cluster.yaml", ""))
     assert (result.code, result.err) == (130, "interrupted\n")

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from schedframe import InMemoryCluster, Scheduler
-from schedframe.cli import config_watch
-from schedframe.cli.config_watch import ConfigWatch
+from schedframe.cli.run import config_watch
+from schedframe.cli.run.config_watch import ConfigWatch
 from schedframe.config import EffectiveConfig, load_config
 from schedframe.testing import node, pod
 from tests.configurations import configuration
@@ -243,7 +243,7 @@ def test_a_fault_does_not_end_the_thread_that_looks(
 
     watch.read, watch.on_refused = failing, report
     written(watch.path, podInitialBackoffSeconds=7)
-    monkeypatch.setattr("schedframe.cli.config_watch.LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("schedframe.cli.run.config_watch.LOOK_SECONDS", 0.01)
     with watch.following():
         wait_for(lambda: watch.problem is not None)
         assert "a plugin of another package" in str(watch.problem)

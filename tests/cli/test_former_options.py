@@ -15,7 +15,7 @@ import pytest
 from plugins_builtin.legacy.config import migrate, provider
 from plugins_builtin.legacy.flags import TAKEN_BY_RUN
 from plugins_builtin.legacy.run_flags import ConfigMap, former_configuration
-from schedframe.cli.former_options import FormerOptions
+from schedframe.cli.run.former_options import FormerOptions
 from schedframe.errors import InputError
 
 from ..legacy.config.manifests import node, pod, policy, thing

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from schedframe import InMemoryCluster, Scheduler
-from schedframe.cli.leadership import (
+from schedframe.cli.run.field_flags import with_flags
+from schedframe.cli.run.leadership import (
     Leadership,
     LeaseFilter,
     election_settings,
     is_for_want_of_the_lease,
     quiet,
 )
-from schedframe.cli.run_flags import with_flags
-from schedframe.cli.run_options import RunOptions
+from schedframe.cli.run.options import RunOptions
 from schedframe.cluster import BindRefused
 from schedframe.cluster.kubernetes.errors import NotLeading
 from schedframe.cluster.kubernetes.leader import ElectionSettings, LeaseName

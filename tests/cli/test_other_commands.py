@@ -11,9 +11,9 @@ from collections.abc import Callable
 import pytest
 
 from schedframe import __version__
-from schedframe.cli import terminal
 from schedframe.cli.bench_app import with_command
-from schedframe.cli.standard_streams import READER_LEFT
+from schedframe.cli.output import terminal
+from schedframe.cli.output.standard_streams import READER_LEFT
 
 from .conftest import Cli
 from .manifests import node, pod, text

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from schedframe.cli import terminal
 from schedframe.cli.app import app
-from schedframe.cli.standard_streams import READER_LEFT
+from schedframe.cli.output import terminal
+from schedframe.cli.output.standard_streams import READER_LEFT
 
 from .conftest import Cli
 from .manifests import node, pod, text
@@ -90,7 +90,7 @@ def test_messages_without_a_reader_change_no_answer(write: Write) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="needs pipes of POSIX")
 def test_the_beginning_of_a_long_answer() -> None:
-    program = "from schedframe.cli import standard_streams as s; s.install(); print('x' * 1_000_000)"
+    program = "from schedframe.cli.output import standard_streams as s; s.install(); print('x' * 1_000_000)"
     line = f'({sys.executable} -c "{program}"; echo $? >&2) | head -c 5'
     result = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert (result.stdout, result.stderr) == ("xxxxx", f"{READER_LEFT}\n")

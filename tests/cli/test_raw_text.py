@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import schedframe
-from schedframe._visible import visible, visible_json, visible_yaml
-from schedframe.cli.logs import LogFormat, set_up
+from schedframe._base.visible import visible, visible_json, visible_yaml
 from schedframe.cli.main import run
-from schedframe.cli.terminal import LineFormatter, traceback_lines
+from schedframe.cli.output.terminal import LineFormatter, traceback_lines
+from schedframe.cli.run.logs import LogFormat, set_up
 from schedframe.config.yaml_text import to_yaml
 from tests.profiles import few
 
@@ -249,7 +249,7 @@ def test_a_fault_of_its_own_is_written_in_lines(monkeypatch: pytest.MonkeyPatch,
     def fail(options: Any) -> None:
         raise ValueError(f"no room for {FORGED}\x1b[31m")
 
-    monkeypatch.setattr("schedframe.cli.commands.run_schedule", fail)
+    monkeypatch.setattr("schedframe.cli.offline.schedule.run_schedule", fail)
     code, _, err = command("schedule", stored(str(tmp_path), "a.json", []))
     check_text(err)
     assert code == 70

@@ -11,8 +11,8 @@ pytest.importorskip("msgspec", reason="the extra kubernetes is not installed")
 
 from schedframe import ClusterError, InMemoryCluster, Scheduler
 from schedframe.api import ObjectMeta
-from schedframe.cli.leadership import HeldLease, Leadership
-from schedframe.cli.refusals import POD_NAME, POD_NAMESPACE, RefusalEvents
+from schedframe.cli.run.leadership import HeldLease, Leadership
+from schedframe.cli.run.refusals import POD_NAME, POD_NAMESPACE, RefusalEvents
 from schedframe.cluster.kubernetes.leader import ElectionSettings
 from schedframe.testing import node, pod
 

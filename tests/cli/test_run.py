@@ -21,10 +21,10 @@ from types import SimpleNamespace
 import pytest
 
 from schedframe import InMemoryCluster, Scheduler, VirtualClock
-from schedframe.cli.health import HealthServer
-from schedframe.cli.logs import DecisionLog, LogFormat, set_up
 from schedframe.cli.main import run
-from schedframe.cli.status import StatusDisplay
+from schedframe.cli.run.health import HealthServer
+from schedframe.cli.run.logs import DecisionLog, LogFormat, set_up
+from schedframe.cli.run.status import StatusDisplay
 from schedframe.errors import ClusterError
 
 pytest.importorskip("aiohttp", reason="the extra kubernetes is not installed")
@@ -183,7 +183,7 @@ def is_closed(connection: socket.socket) -> bool:
 
 
 def test_many_connections_end_no_probes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedframe.cli.health.MOST_CONNECTIONS", 8)
+    monkeypatch.setattr("schedframe.cli.run.health.MOST_CONNECTIONS", 8)
     with probed(lambda: True) as (_, port), ExitStack() as stack:
         clients = [
             stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5)) for _ in range(20)
@@ -199,7 +199,7 @@ def test_many_connections_end_no_probes(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_probe_that_does_not_arrive_ends_its_connection(
     sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedframe.cli.health.REQUEST_SECONDS", 0.1)
+    monkeypatch.setattr("schedframe.cli.run.health.REQUEST_SECONDS", 0.1)
     with probed(lambda: True) as (server, port):
         with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
             connection.sendall(sent)

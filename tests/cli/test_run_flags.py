@@ -10,12 +10,16 @@ import pytest
 import yaml
 
 from schedframe._version import __version__
-from schedframe.cli import run_command
-from schedframe.cli.flags_of_kube_scheduler import INAPPLICABLE, in_own_notation, inapplicable_flag
 from schedframe.cli.main import run
-from schedframe.cli.run_flags import feature_gates, with_flags
-from schedframe.cli.run_options import RunOptions
-from schedframe.cli.serving_settings import CacheTimes, serving_settings
+from schedframe.cli.run import command as run_command
+from schedframe.cli.run.field_flags import feature_gates, with_flags
+from schedframe.cli.run.flags_of_kube_scheduler import (
+    INAPPLICABLE,
+    in_own_notation,
+    inapplicable_flag,
+)
+from schedframe.cli.run.options import RunOptions
+from schedframe.cli.run.serving_settings import CacheTimes, serving_settings
 from schedframe.config import load_config
 from schedframe.errors import InputError
 

@@ -20,7 +20,7 @@ pytest.importorskip("msgspec", reason="the extra kubernetes is not installed")
 
 from schedframe import Scheduler
 from schedframe.api import parse_time
-from schedframe.cli.leadership import is_for_want_of_the_lease
+from schedframe.cli.run.leadership import is_for_want_of_the_lease
 from schedframe.cluster.kubernetes import KubernetesCluster
 from schedframe.cluster.kubernetes.fence import Fence
 from schedframe.testing import node, pod

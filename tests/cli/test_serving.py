@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from schedframe import InMemoryCluster, Scheduler
-from schedframe.cli.leadership import Leadership
-from schedframe.cli.observed import Observed
-from schedframe.cli.run_options import RunOptions
-from schedframe.cli.serving import new_metrics, serving
-from schedframe.cli.serving_settings import serving_settings
+from schedframe.cli.run.leadership import Leadership
+from schedframe.cli.run.observed import Observed
+from schedframe.cli.run.options import RunOptions
+from schedframe.cli.run.serving import new_metrics, serving
+from schedframe.cli.run.serving_settings import serving_settings
 from schedframe.cluster import ViewChange
 from schedframe.cluster.kubernetes.leader import ElectionSettings
 from schedframe.errors import InputError

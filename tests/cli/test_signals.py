@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from schedframe.cli.signals import handling
+from schedframe.cli.run.signals import handling
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="needs POSIX signals")
 
@@ -36,7 +36,7 @@ def test_an_action_runs_in_another_thread_and_handlers_come_back() -> None:
 
 PROGRAM = """
 import os, signal, sys, threading
-from schedframe.cli.signals import handling
+from schedframe.cli.run.signals import handling
 
 waits = threading.Lock()
 waits.acquire()

@@ -9,9 +9,9 @@ from typing import Any
 from schedframe.api import KINDS, from_manifest
 from schedframe.api.codec import _fields
 from schedframe.api.validation.published import published_name, published_types
-from schedframe.cli.anonymize import Anonymizer
-from schedframe.cli.snapshot import snapshot_of
-from schedframe.cli.snapshot_fields import KEPT, READ_KINDS, Sort, parts
+from schedframe.cli.offline.anonymize import Anonymizer
+from schedframe.cli.offline.snapshot import snapshot_of
+from schedframe.cli.offline.snapshot_fields import KEPT, READ_KINDS, Sort, parts
 
 from .taken import Manifest, snapshots
 

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe.cli.terminal import columns
-from schedframe.cli.yaml_text import yaml_text
+from schedframe.cli.output.terminal import columns
+from schedframe.cli.output.yaml_text import yaml_text
 from schedframe.simulate.amounts import amount_text, share_text, unit_of
 
 words = st.sampled_from(

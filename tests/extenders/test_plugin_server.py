@@ -21,10 +21,10 @@ pytest.importorskip("starlette", reason="the extra serve is not installed")
 
 import schedframe
 from schedframe.api import Taint
-from schedframe.embed.plugin_extender import PluginExtender
 from schedframe.serve import HttpServer, Listener
 from schedframe.serve import extender as serving
 from schedframe.serve.extender import LARGEST_BODY, extender_application
+from schedframe.serve.plugin_extender import PluginExtender
 from tests.configurations import META
 from tests.cycle.build import make_node, make_pod
 

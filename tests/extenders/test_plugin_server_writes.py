@@ -13,10 +13,10 @@ from attrs import define
 
 import schedframe
 from schedframe import InMemoryCluster, NodeInfo, Pod, Status, hookimpl
-from schedframe._tls import client_context
+from schedframe._base.tls import client_context
 from schedframe.cluster import ClusterPort
 from schedframe.cluster.flaky import FlakyCluster
-from schedframe.embed.plugin_extender import PluginExtender
+from schedframe.serve.plugin_extender import PluginExtender
 from tests.configurations import META
 from tests.cycle.build import make_node, make_pod
 

@@ -12,11 +12,11 @@ import pytest
 
 pytest.importorskip("cryptography", reason="the extra serve is not installed")
 
-from schedframe._tls import ServerCertificate
-from schedframe.embed.plugin_extender import PluginExtender
+from schedframe._base.tls import ServerCertificate
 from schedframe.errors import InputError
 from schedframe.serve import HttpServer, Listener
 from schedframe.serve.extender import extender_application
+from schedframe.serve.plugin_extender import PluginExtender
 from tests.configurations import META
 
 from .certificates import LOOPBACK, Authority, Pair
@@ -64,7 +64,7 @@ def test_certificate_key_and_authority_of_clients_are_replaced(
 ) -> None:
     monkeypatch.setattr("schedframe.serve.server.REFRESH_SECONDS", 0.01)
     for name in ("REFRESH_SECONDS", "RETRY_SECONDS"):
-        monkeypatch.setattr(f"schedframe._tls.{name}", 0.01)
+        monkeypatch.setattr(f"schedframe._base.tls.{name}", 0.01)
     old, new = Authority("old"), Authority("new")
     first, second = old.issue("server", LOOPBACK), new.issue("server", LOOPBACK)
     cert, key = first.write(tmp_path, "server")

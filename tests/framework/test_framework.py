@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from attrs import define, field, frozen
 
-from schedframe._checked import unchecked
+from schedframe._base.checked import unchecked
 from schedframe.config import PluginCatalogue
 from schedframe.errors import PluginError
 from schedframe.framework import (

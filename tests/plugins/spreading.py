@@ -190,7 +190,7 @@ def tables(draw: st.DrawFn) -> NodeTable:
     for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True)):
         table.set_node(draw(nodes(name)))
     if early:
-        table.pod_groups.groups()
+        table.label_groups.groups()
     for i in range(draw(st.integers(0, 12))):
         pod = draw(pods(f"running-{i}", draw(st.sampled_from(NAMES))))
         table.add_pod(pod.node_name, pod)

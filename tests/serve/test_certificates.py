@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from schedframe._tls import REFRESH_SECONDS, RETRY_SECONDS, CertificateWatch
+from schedframe._base.tls import REFRESH_SECONDS, RETRY_SECONDS, CertificateWatch
 from schedframe.errors import InputError
 from schedframe.serve import Endpoints, HttpServer, Listener, application
 from schedframe.serve.tls import ServerCertificate, _made, self_signed

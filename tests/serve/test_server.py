@@ -38,7 +38,7 @@ from tests.cluster.kubernetes.scripted import ScriptedClient, refusal, run
 
 def test_a_fault_does_not_end_the_looks_at_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("schedframe.serve.server.REFRESH_SECONDS", 0.01)
-    monkeypatch.setattr("schedframe._tls.RETRY_SECONDS", 0.01)
+    monkeypatch.setattr("schedframe._base.tls.RETRY_SECONDS", 0.01)
     looks, seen = [], threading.Event()
 
     def refresh() -> None:

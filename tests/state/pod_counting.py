@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schedframe.api import Pod
-from schedframe.state import CountColumn, NodeSubset, NodeTable, PodGroup
+from schedframe.state import CountColumn, LabelGroup, NodeSubset, NodeTable
 
 from .build import make_node, make_pod
 
@@ -16,7 +16,7 @@ FAST = NodeSubset(
 )
 
 
-def webs(group: PodGroup) -> int:
+def webs(group: LabelGroup) -> int:
     return int(group.labels.get("app") == "web" and not group.terminating)
 
 
@@ -34,7 +34,7 @@ def place(table: NodeTable, node: str, name: str, app: str = "web", **more: Any)
 
 
 def web_column(table: NodeTable) -> CountColumn:
-    return table.pod_groups.column("web", webs)
+    return table.label_groups.column("web", webs)
 
 
 def counts(table: NodeTable, column: CountColumn) -> dict[str, int]:

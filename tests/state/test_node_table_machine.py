@@ -132,14 +132,14 @@ class NodeTableMachine(RuleBasedStateMachine):
     @rule(key=st.sampled_from(sorted(COUNTED)))
     def count_pods(self, key: str) -> None:
         """From here on the table has to keep the count in step."""
-        self.table.pod_groups.column(key, COUNTED[key]).by_domain("zone")
+        self.table.label_groups.column(key, COUNTED[key]).by_domain("zone")
         self.counted.add(key)
 
     @invariant()
     def counts_in_step(self) -> None:
         if not self.counted:
             return
-        table, groups = self.table, self.table.pod_groups
+        table, groups = self.table, self.table.label_groups
         groups.check_invariants()
         for key in self.counted:
             column = groups.column(key, COUNTED[key])

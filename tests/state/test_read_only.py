@@ -50,11 +50,11 @@ COLUMNS: dict[str, Callable[[NodeTable], Any]] = {
     "label codes": lambda table: table.label("kubernetes.io/hostname").codes,
     "answers": lambda table: table.label("zone").answers("question", lambda value: True, False),
     "image": image_mask,
-    "domain codes": lambda table: table.pod_groups.domains(HOST).codes,
-    "domain nodes": lambda table: table.pod_groups.domains(HOST).nodes,
-    "pod counts": lambda table: table.pod_groups.column("all", lambda group: 1).counts,
-    "pod counts, positive": lambda table: table.pod_groups.column("all", lambda group: 1).positive(),
-    "sums": lambda table: table.pod_groups.column("all", lambda group: 1).by_domain(HOST).sums,
+    "domain codes": lambda table: table.label_groups.domains(HOST).codes,
+    "domain nodes": lambda table: table.label_groups.domains(HOST).nodes,
+    "pod counts": lambda table: table.label_groups.column("all", lambda group: 1).counts,
+    "pod counts, positive": lambda table: table.label_groups.column("all", lambda group: 1).positive(),
+    "sums": lambda table: table.label_groups.column("all", lambda group: 1).by_domain(HOST).sums,
     "row numbers": lambda table: table.rows().index,
 }
 

@@ -21,7 +21,7 @@ from schedframe.testing import (
     strategies,
 )
 from schedframe.testing.checks import CHECKS
-from schedframe.testing.contract import DECLARATIONS, of_hook
+from schedframe.testing.checks.contract import DECLARATIONS, of_hook
 from tests.profiles import scaled
 
 from . import objects

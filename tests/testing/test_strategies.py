@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from schedframe import InMemoryCluster, Node, ObjectMeta, Pod, Simulation
 from schedframe.queue import derive_events
 from schedframe.testing import Change, CheckOptions, StubHandle, World, strategies
-from schedframe.testing.world import is_consistent, smaller
-from schedframe.testing.worlds import Worlds
+from schedframe.testing.worlds.trying import Worlds
+from schedframe.testing.worlds.world import is_consistent, smaller
 from tests.profiles import few
 
 

@@ -11,8 +11,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from schedframe import InMemoryCluster, InputError, Scheduler
-from schedframe.cli.run_options import RunOptions
-from schedframe.cli.spans import exported_spans
+from schedframe.cli.run.options import RunOptions
+from schedframe.cli.run.spans import exported_spans
 from schedframe.testing import node, pod
 from schedframe.tracing import export
 

@@ -29,7 +29,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.api import CompiledSelector
-from schedframe.state import PodGroup
+from schedframe.state import LabelGroup
 
 from .args import ServiceAffinityArgs
 
@@ -198,9 +198,9 @@ def _like_pods(table: NodeTable, pod: Pod) -> npt.NDArray[np.int64]:
     """Return the number of pods like *pod* by row, as an array of its own; terminating ones count."""
     namespace, labels = pod.namespace, pod.labels
 
-    def weigh(group: PodGroup) -> int:
+    def weigh(group: LabelGroup) -> int:
         return int(group.namespace == namespace and labels.items() <= group.labels.items())
 
     key = (_KEY, namespace, frozenset(labels.items()))
     scope = (namespace, next(iter(labels.items()), None))
-    return table.pod_groups.column(key, weigh, scope).counts[: table.size].astype(np.int64)
+    return table.label_groups.column(key, weigh, scope).counts[: table.size].astype(np.int64)

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from ..._brief import shown
-from ..._wording import described
+from ..._base.brief import shown
+from ..._base.wording import described
 from ...errors import InputError
 from .._text import meant
 from ..requirements import label_key_problem, label_value_problem

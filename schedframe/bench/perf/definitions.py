@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..._value import record
+from ..._base.value import record
 from ...config import Duration
 from ...config.yaml_text import Document, parse_yaml
 from ...errors import ConfigError, InputError

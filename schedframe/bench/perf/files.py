@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from ..._value import record
+from ..._base.value import record
 from ...api import ClusterObject, from_manifest
 from ...api.kinds import UnknownKindError
 from ...errors import InputError

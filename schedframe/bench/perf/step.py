@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...errors import InputError
 from ..bench_run import BenchRun
 from .definitions import Fields, Workload

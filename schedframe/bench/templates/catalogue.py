@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...framework.factories import Factory
 from ..measurement import Figures
 from ..objects import ZONE

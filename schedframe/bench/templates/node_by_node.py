@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ...framework import Status, hookimpl
 from ...state import NodeInfo

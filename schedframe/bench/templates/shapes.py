@@ -11,7 +11,7 @@ from itertools import count
 from random import Random
 from typing import Any, Final
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ..bench_run import BenchRun
 from ..interference import Interference, Unit

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from ..._value import record
+from ..._base.value import record
 from ...api import BIND_COMPLETED, from_manifest
 from ..objects import home_of, make_node, make_pod, node_name
 from ..operations import Create, Operation, SchedulePods

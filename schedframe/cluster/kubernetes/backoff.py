@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 
 FIRST_SECONDS: Final = 0.2
 LONGEST_SECONDS: Final = 3.0

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ...errors import ClusterError
 from ..port import BindConflict, BindNotFound, BindRefused, OutcomeUnknown

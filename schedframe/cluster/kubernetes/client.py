@@ -18,7 +18,7 @@ from urllib.parse import urljoin
 import msgspec
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from ..._version import __version__
 from ...http.address import Address, CannotConnect, Proxy
 from ...http.loop import ConnectionPool, Request

@@ -11,7 +11,7 @@ from typing import Final
 
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import NO_SCHEDULE, Node, Quantity, Taint
 
 TAINT: Final = Taint("schedframe/unreadable", "", NO_SCHEDULE)

@@ -15,8 +15,8 @@ from typing import Any, Final, Literal, Self, TypedDict, TypeVar, Unpack
 
 from attrs import field
 
-from ..._validators import optional_number
-from ..._value import record
+from ..._base.validators import optional_number
+from ..._base.value import record
 from ...api import ClusterObject, Pod, PodCondition
 from ...errors import ClusterError
 from ..port import RemoteCluster, Subscription, ViewChange, WatchHandler

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api.times import parse_time
 from ...errors import InputError
 from .errors import CredentialsError

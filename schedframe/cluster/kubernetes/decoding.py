@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TypedDict, Union, get_args, get_origi
 import attrs
 import msgspec
 
-from ..._brief import shortened
+from ..._base.brief import shortened
 from ...api import ClusterObject
 from ...api._wire import WIRE, Wire
 from ...api.codec import decoder

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api._text import without_surrogates
 from ...api.times import format_micro_time
 from ...errors import ClusterError

@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from .errors import NotLeading
 
 _BOOT_CLOCK: Final[int | None] = getattr(time, "CLOCK_BOOTTIME", None)

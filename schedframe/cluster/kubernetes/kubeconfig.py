@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 import yaml
 from attrs import field
 
-from ..._value import value
+from ..._base.value import value
 from ...http.address import PORTS, Address
 from ...http.proxies import proxy_url
 from .credentials import ExecCredentials, FileToken, NoToken, StaticToken, TokenSource, exec_plugin

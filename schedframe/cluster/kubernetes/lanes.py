@@ -16,7 +16,7 @@ from typing import Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from .loop_time import loop_time
 
 DEFAULT_QPS: Final = 50.0

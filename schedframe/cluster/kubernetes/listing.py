@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from .client import ApiClient
 from .decoding import BOOKMARK, DELETED, LISTED, Decoder
 from .errors import GONE, ApiError, NoAnswer

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 
 T = TypeVar("T")
 

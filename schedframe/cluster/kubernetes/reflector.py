@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api.metadata import version_number
 from ...errors import ClusterError
 from .backoff import Backoff

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from attrs import evolve
 
-from ..._value import record
+from ..._base.value import record
 from ...api import ClusterObject
 from ...api.kinds import KINDS
 from ...api.validation.published import LATER_VERSIONS

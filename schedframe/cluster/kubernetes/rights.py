@@ -8,7 +8,7 @@ from typing import Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from .errors import FORBIDDEN, ApiError
 
 logger = logging.getLogger("schedframe.kubernetes")

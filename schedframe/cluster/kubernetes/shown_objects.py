@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ..port import EventType, WatchEvent, WatchHandler
 from .closed_nodes import ClosedNodes
 from .unreadable import Unreadable, closed_node, stand_in

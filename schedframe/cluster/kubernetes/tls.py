@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import ssl
 
-from ..._tls import client_context, load_pair
+from ..._base.tls import client_context, load_pair
 from .credentials import ClientCertificate
 from .errors import CredentialsError
 from .kubeconfig import Access

@@ -12,8 +12,8 @@ from typing import Any, Final
 import msgspec
 from attrs import evolve
 
-from ..._brief import shortened
-from ..._value import record
+from ..._base.brief import shortened
+from ..._base.value import record
 from ...api import Pod
 from ...api.metadata import UNREADABLE
 from ...api.paths import Steps, steps_of

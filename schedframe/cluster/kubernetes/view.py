@@ -16,7 +16,7 @@ from typing import Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...errors import ClusterError
 from ..port import ViewChange
 from .errors import FORBIDDEN, METHOD_NOT_ALLOWED, NOT_FOUND, ApiError

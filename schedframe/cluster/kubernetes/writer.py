@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition
 from ...api.manifest import to_manifest
 from ...errors import ClusterError

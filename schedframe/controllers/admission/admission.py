@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import (
     ClusterObject,
     LimitRange,

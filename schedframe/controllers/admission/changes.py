@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ..._value import record
+from ..._base.value import record
 from .parts import AdmissionPart
 
 _NOUNS = {"Pod": "pod", "PersistentVolumeClaim": "claim", "PodGroup": "pod group", "Namespace": "namespace"}

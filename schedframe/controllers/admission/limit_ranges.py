@@ -13,7 +13,7 @@ from typing import Final
 
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod, Quantity, pod_requests
 from ...api.resources import pod_limits
 from ...api.valuecodecs import at_key

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import ObjectMeta, Pod, PodGroup, PriorityClass
 from .changes import Change
 from .parts import AdmissionPart

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import (
     EXISTS,
     PersistentVolumeClaim,

@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod, PodSpec, RuntimeClass, RuntimeClassOverhead
 from .amounts import rounded
 from .changes import Change, joined

@@ -10,7 +10,7 @@ from typing import Final
 
 from attrs import evolve
 
-from ..._value import record
+from ..._base.value import record
 from ...api import STORAGE_CLASS_BETA, PersistentVolumeClaim, StorageClass
 from .changes import Change
 from .parts import AdmissionPart

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,

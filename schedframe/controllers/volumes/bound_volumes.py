@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import PersistentVolume, PersistentVolumeClaim
 from ...cluster import WatchEvent
 from ..lookup import PROVISIONED_BY, Lookup, Put, Remove, Write

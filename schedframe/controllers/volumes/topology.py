@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from ..._value import record
+from ..._base.value import record
 from ...api import (
     IN,
     CSINode,

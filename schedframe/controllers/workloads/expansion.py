@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import (
     CONTROLLER_KINDS,
     CronJob,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod, PodCondition
 from ...framework import Status
 from ..messages import WorkKind

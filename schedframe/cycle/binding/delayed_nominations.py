@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from .attempt import Attempt, Phase
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..._value import record
+from ..._base.value import record
 from ...framework import Code, CycleState, Diagnosis, Framework, NominatingInfo, Status
 from ...queue import NominatingMode, PodClass, QueuedPodInfo
 from ..core import Core

@@ -14,7 +14,7 @@ from typing import Any
 from attrs import field
 from sortedcontainers import SortedList
 
-from ..._value import record
+from ..._base.value import record
 from ...errors import InvariantError
 from ...queue import Action, ClusterEvent, EventOf, matches
 from ...state import policy

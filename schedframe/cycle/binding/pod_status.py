@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import Final
 
-from ..._checked import unchecked
+from ..._base.checked import unchecked
 from ...api import POD_SCHEDULED, Pod, PodCondition
 from ...api._text import without_surrogates
 from ...cluster import NotFound

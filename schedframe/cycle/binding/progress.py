@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._value import record
+from ..._base.value import record
 from ..core import Core
 from .attempt import Attempt
 

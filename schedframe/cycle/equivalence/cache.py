@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ...framework import Framework
 from ...state import ObjectStore

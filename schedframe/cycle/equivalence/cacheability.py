@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve
 
-from ..._value import record
+from ..._base.value import record
 from ...framework import Depends, Framework, Plan, depends_on
 from ...framework.declarations import declared
 from ...framework.plan import FilterEntry

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._plugin_faults import plugin_faults
-from ..._value import record
+from ..._base.plugin_faults import plugin_faults
+from ..._base.value import record
 from ...api import Pod
 from .cacheability import CacheablePlan
 

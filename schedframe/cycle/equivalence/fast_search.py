@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field
 
-from ..._plugin_faults import plugin_faults
-from ..._value import record
+from ..._base.plugin_faults import plugin_faults
+from ..._base.value import record
 from ...api import Pod
 from ...errors import CacheFault
 from ...framework import Code, CycleState, Framework, PreFilterOutcome, Status, Verdicts

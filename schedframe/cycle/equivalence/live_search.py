@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._plugin_faults import plugin_faults
-from ..._value import record
+from ..._base.plugin_faults import plugin_faults
+from ..._base.value import record
 from ...framework import MAX_SCORE, MIN_SCORE, Framework, PreFilterOutcome, Status, Verdicts
 from ...framework.plan import FilterEntry, ScoreEntry
 from ...framework.scoring import run_pre_score, run_scores

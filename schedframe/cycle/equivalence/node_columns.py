@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ...errors import InvariantError
 from ...framework import Normalization

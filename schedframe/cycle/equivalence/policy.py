@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from ..._value import record
+from ..._base.value import record
 
 
 class IndexKind(Enum):

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from .policy import BYTES_AN_ANSWER
 
 T = TypeVar("T")

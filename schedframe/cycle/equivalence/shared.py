@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...state import RowsByState
 from .evaluate.batch import BatchEvaluator
 from .index.score_matrix import ScoreMatrix

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from attrs import field
 
-from ..._plugin_faults import plugin_faults
-from ..._value import record
+from ..._base.plugin_faults import plugin_faults
+from ..._base.value import record
 from ...api import ObjectMeta, Pod
 from ...framework import CycleState, Framework, PreFilterOutcome
 from ..search.decision import Decision

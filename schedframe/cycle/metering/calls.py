@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from attrs import field
 
-from ..._plugin_faults import plugin_faults
-from ..._value import record
+from ..._base.plugin_faults import plugin_faults
+from ..._base.value import record
 from ...framework import Code, Status
 from ...framework.hook_calls import Call, ForNodes
 from ..latency import Histograms

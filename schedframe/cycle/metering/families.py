@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Protocol
 
-from ..._value import value
+from ..._base.value import value
 from ..latency import Distribution
 
 

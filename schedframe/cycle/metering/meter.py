@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...cluster import WatchEvent
 from ...framework import Framework, PostFilterResult, Status
 from ...framework.preemption import Preemption

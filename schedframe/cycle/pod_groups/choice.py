@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ...framework import CycleState, Framework, GroupPlacement, PodGroupInfo, Status
 from ...framework.declarations import declares

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod, PodGroup, PodGroupSpec
 from ...framework import CycleState, Framework, PodGroupInfo, Status
 from ...queue import GroupQueue, QueuedPodInfo

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import ClassVar
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod, PodGroup, group_of
 from ...queue import UNSCHEDULABLE_POD_ADD, GroupQueue
 from ..binding.bind import emit

@@ -12,7 +12,7 @@ from enum import Enum, auto
 
 from attrs import evolve, field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Affinity, Pod
 from ...state import NodeTable
 

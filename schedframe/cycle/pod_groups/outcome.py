@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ...framework import CycleState, Diagnosis, GroupPlacement, NominatingInfo, Status
 from ...framework.placing import PlacementScores

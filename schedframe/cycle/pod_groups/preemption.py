@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..._plugin_faults import plugin_faults
+from ..._base.plugin_faults import plugin_faults
 from ...framework import CycleState, Framework, GroupPreemption, PodGroupInfo, Status
 from ...framework.faults import from_exception
 from ..core import Core

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...framework import (
     DEFERRED_EVICTIONS,
     GROUP_TRIAL,

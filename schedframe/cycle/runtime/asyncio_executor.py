@@ -8,8 +8,8 @@ from collections import deque
 
 from attrs import field
 
-from ..._checked import checked
-from ..._value import record
+from ..._base.checked import checked
+from ..._base.value import record
 from ...framework import Status
 from .executors import Done, Work
 

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from attrs import field
 
-from ..._checked import checked
-from ..._validators import number, optional_number
-from ..._value import record
+from ..._base.checked import checked
+from ..._base.validators import number, optional_number
+from ..._base.value import record
 
 
 class Clock(Protocol):

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 
 Message = TypeVar("Message")
 

@@ -28,7 +28,7 @@ from typing import Final, Self, TypeVar
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 
 # The functions of the module signal convert numbers to enums and back, which takes ten times as long.
 

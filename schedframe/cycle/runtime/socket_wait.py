@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from .clock import Clock
 from .inbox import Inbox, Interruption
 

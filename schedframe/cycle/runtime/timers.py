@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from attrs import field
 from sortedcontainers import SortedList
 
-from ..._value import record
+from ..._base.value import record
 
 Action = Callable[[], object]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
-from ..._brief import brief_of
-from ..._value import record
+from ..._base.brief import brief_of
+from ..._base.value import record
 from ...api import Pod
 from ...framework import CycleState, Diagnosis, Extender, PreFilterOutcome, ScoreTable, Status, Verdicts
 from ...state import Rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._value import record
+from ..._base.value import record
 from ...framework import Code, Diagnosis, PreFilterOutcome, Status, Verdicts
 from ...state import NodeTable, Rows
 from .decision import Decision

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ...framework import (
     SCORE_SCALE,

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from ..._plugin_faults import plugin_faults
-from ..._value import record
+from ..._base.plugin_faults import plugin_faults
+from ..._base.value import record
 from ...api import Pod
 from ...framework import Code, CycleState, Status, Verdicts
 from ...framework.faults import from_exception, read_status

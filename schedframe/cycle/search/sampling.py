@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...framework import ExtenderVerb, Framework
 from ...state import Cache, Rows
 

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ...framework import (
     EXTENDER,

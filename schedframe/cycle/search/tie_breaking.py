@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...state import Rows, policy
 
 Scores = npt.NDArray[np.int64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 
-from ..._value import record
+from ..._base.value import record
 from ...api import CompiledSelector, Pod, PodDisruptionBudget, compile_label_selector
 from ...errors import InputError
 

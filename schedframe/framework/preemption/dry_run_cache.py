@@ -12,7 +12,7 @@ import numpy.typing as npt
 from attrs import field
 from sortedcontainers import SortedDict
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ..cycle_state import CycleState
 from ..handle import Handle

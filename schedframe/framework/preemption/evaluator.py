@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from ..._checked import checked, unchecked
-from ..._value import record
+from ..._base.checked import checked, unchecked
+from ..._base.value import record
 from ...api import Pod, PodDisruptionBudget
 from ...state import NodeInfo
 from ..cycle_state import CycleState

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field
 
-from ..._checked import unchecked
-from ..._value import record
+from ..._base.checked import unchecked
+from ..._base.value import record
 from ...api import DISRUPTION_TARGET, Pod, PodCondition
 from ...cluster import ClusterPort, NotFound
 from ...cluster.port import RemoteCluster

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import inf
 
-from ..._value import record
+from ..._base.value import record
 from ...api import DISRUPT_GROUP, Pod, PodDisruptionBudget, PodGroup, group_of
 from ..handle import Handle
 from ..placements import CanRun, GroupPreemption, PodGroupInfo

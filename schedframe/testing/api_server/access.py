@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from .refusals import Refusal
 from .requests import Request
 

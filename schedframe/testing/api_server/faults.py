@@ -11,8 +11,8 @@ from typing import Final, Self
 
 from attrs import evolve, field
 
-from ..._validators import number
-from ..._value import record
+from ..._base.validators import number
+from ..._base.value import record
 from .requests import Request
 
 

@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from .access import AccessRules
 from .binary import BINARY, in_binary
 from .faults import OF_STREAMS, Fault, FaultKind, Faults

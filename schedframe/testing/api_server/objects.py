@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from .creation import admitted, first_status, new_metadata, new_uid, seconds_text
 from .kinds import ServedKind
 from .patches import check_form, patched

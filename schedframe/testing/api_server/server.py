@@ -13,7 +13,7 @@ from typing import Any, Final, Self, TypeVar
 from aiohttp import web
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from ...api import KINDS, ClusterObject
 from ...api.manifest import to_manifest
 from ...cluster.kubernetes.loop_thread import LoopThread

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from attrs import field
 
-from ..._value import record
+from ..._base.value import record
 from .kinds import ServedKind
 from .refusals import Refusal
 

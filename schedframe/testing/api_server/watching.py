@@ -9,8 +9,8 @@ import msgspec
 from aiohttp import web
 from attrs import field
 
-from ..._validators import number
-from ..._value import record
+from ..._base.validators import number
+from ..._base.value import record
 from .faults import Fault, FaultKind
 from .kinds import ServedKind
 from .refusals import Refusal

@@ -7,13 +7,13 @@ from attrs import evolve
 from ...api import Pod
 from ...framework import CycleState, Status
 from ...state import NodeInfo, Rows, substituted_row
-from ..contract import of_hook
-from ..naming import placed
-from ..probe import Probe, Search, rows_of
-from ..subject import Subject
-from ..violation import FILTERS, Check, Violation
-from ..world import World
+from ..worlds.naming import placed
+from ..worlds.world import World
+from .contract import of_hook
 from .form_agreement import shown
+from .probe import Probe, Search, rows_of
+from .subject import Subject
+from .violation import FILTERS, Check, Violation
 
 
 def add_and_remove(subject: Subject, world: World) -> None:

@@ -13,11 +13,11 @@ from ...cycle.verification import VerifyingSearch
 from ...errors import VerificationError
 from ...framework import Status
 from ...state import Cache
-from ..contract import of_hook
 from ..stub_handle import StubHandle
-from ..subject import Subject
-from ..violation import Check, Violation, having
-from ..world import World
+from ..worlds.world import World
+from .contract import of_hook
+from .subject import Subject
+from .violation import Check, Violation, having
 
 
 def cache_changes_no_decision(subject: Subject, world: World) -> None:

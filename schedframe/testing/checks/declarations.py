@@ -12,13 +12,13 @@ from attrs import evolve, fields
 from ...api import Node, NodeSpec, ObjectMeta, Pod, PodSpec
 from ...framework import Depends
 from ...state import Rows
-from ..contract import of_class, of_hook
-from ..naming import placed
-from ..probe import InvalidAnswer, Probe, Search
-from ..subject import Subject
-from ..violation import FILTERS, SCORES, Check, Violation, having
-from ..world import Change, World
+from ..worlds.naming import placed
+from ..worlds.world import Change, World
+from .contract import of_class, of_hook
 from .form_agreement import prepared_for, shown, statuses_of
+from .probe import InvalidAnswer, Probe, Search
+from .subject import Subject
+from .violation import FILTERS, SCORES, Check, Violation, having
 
 
 class _Remembered:

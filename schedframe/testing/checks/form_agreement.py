@@ -8,11 +8,11 @@ from typing import Any
 from ...api import Pod
 from ...framework import RowVerdicts
 from ...state import NodeTable, Rows
-from ..contract import of_hook
-from ..probe import PASSES, Probe, Search, rows_of
-from ..subject import Subject
-from ..violation import FILTERS, SCORES, Check, Violation
-from ..world import World
+from ..worlds.world import World
+from .contract import of_hook
+from .probe import PASSES, Probe, Search, rows_of
+from .subject import Subject
+from .violation import FILTERS, SCORES, Check, Violation
 
 
 def parts_of(table: NodeTable) -> list[Rows]:

@@ -21,12 +21,12 @@ from ...queue import (
     matches,
     with_implied,
 )
-from ..contract import of_class, of_hook
-from ..probe import InvalidAnswer, Probe, Raised, Trouble
-from ..steps import next_steps
-from ..subject import Subject
-from ..violation import FILTERS, Check, Violation, having, having_any
-from ..world import Change, World
+from ..worlds.steps import next_steps
+from ..worlds.world import Change, World
+from .contract import of_class, of_hook
+from .probe import InvalidAnswer, Probe, Raised, Trouble
+from .subject import Subject
+from .violation import FILTERS, Check, Violation, having, having_any
 
 
 def registrations_of(probe: Probe) -> tuple[EventRegistration, ...]:

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ..._plugin_faults import place_of
+from ..._base.plugin_faults import place_of
 from ...api import Pod
 from ...framework import Code, Diagnosis, PostFilterResult, Status, Verdicts
 from ...queue import QueuedPodInfo
-from ..contract import of_class, of_hook
-from ..probe import PASSES, BadTimeout, InvalidAnswer, Probe, Raised, Search, Trouble
-from ..subject import Subject
-from ..violation import FILTERS, SCORES, Check, CheckFn, Violation, having
-from ..world import World
+from ..worlds.world import World
+from .contract import of_class, of_hook
 from .declarations import signature_of
 from .form_agreement import prepared_for
+from .probe import PASSES, BadTimeout, InvalidAnswer, Probe, Raised, Search, Trouble
+from .subject import Subject
+from .violation import FILTERS, SCORES, Check, CheckFn, Violation, having
 
 _REJECTED = Status.unschedulable("rejected for the sake of the check")
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...api import Pod
-from ..contract import of_class, of_hook
-from ..fingerprint import columns, contents
-from ..probe import PASSES, Probe, Search, rows_of
-from ..subject import Subject
-from ..violation import FILTERS, SCORES, Check, Violation, having_any
-from ..world import World
+from ..worlds.world import World
+from .contract import of_class, of_hook
+from .fingerprint import columns, contents
 from .form_agreement import shown
+from .probe import PASSES, Probe, Search, rows_of
+from .subject import Subject
+from .violation import FILTERS, SCORES, Check, Violation, having_any
 
 Answers = dict[str, Any]
 
@@ -167,7 +167,7 @@ def pre_filter_nodes(subject: Subject, world: World) -> None:
 
 def skip_means_no_objection(subject: Subject, world: World) -> None:
     """pre_filter answers Skip only for pods that filter rejects nowhere."""
-    from ..probe import Raised
+    from .probe import Raised
 
     for pod in world.pods:
         probe = Probe(subject, world)

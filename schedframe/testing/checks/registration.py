@@ -11,11 +11,11 @@ from ...config.decode import structure_args
 from ...config.structure import StructureError, unstructure
 from ...errors import ConfigError, PluginError
 from ...framework.validation import check_plugin, check_plugin_class
-from ..contract import of_class
 from ..stub_handle import StubHandle
-from ..subject import Subject
-from ..violation import Check, Violation
-from ..world import World
+from ..worlds.world import World
+from .contract import of_class
+from .subject import Subject
+from .violation import Check, Violation
 
 
 def registration(subject: Subject, world: World) -> None:

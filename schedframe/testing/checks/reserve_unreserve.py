@@ -9,13 +9,13 @@ from attrs import evolve
 
 from ...api import Pod
 from ...framework import CycleState
-from ..contract import of_class, of_hook
-from ..fingerprint import memory_of
-from ..naming import node_renamed, placed, renamed
-from ..probe import Probe, Raised
-from ..subject import Subject
-from ..violation import FILTERS, SCORES, Check, Violation, having, having_any
-from ..world import World
+from ..worlds.naming import node_renamed, placed, renamed
+from ..worlds.world import World
+from .contract import of_class, of_hook
+from .fingerprint import memory_of
+from .probe import Probe, Raised
+from .subject import Subject
+from .violation import FILTERS, SCORES, Check, Violation, having, having_any
 
 _SERIAL = count(1)
 ASIDE = frozenset({"args", "handle"})

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ...framework import MAX_SCORE, MIN_SCORE
-from ..contract import of_hook
-from ..probe import Probe, rows_of
-from ..subject import Subject
-from ..violation import SCORES, Check, Violation, having_any
-from ..world import World
+from ..worlds.world import World
+from .contract import of_hook
+from .probe import Probe, rows_of
+from .subject import Subject
+from .violation import SCORES, Check, Violation, having_any
 
 
 def scores_in_range(subject: Subject, world: World) -> None:

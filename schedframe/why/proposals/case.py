@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..._value import record
+from ..._base.value import record
 from ...api import Pod
 from ...cluster import InMemoryCluster
 from ...state import NodeInfo

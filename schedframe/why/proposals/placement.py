@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import evolve
 
-from ..._value import record
+from ..._base.value import record
 from ...api import (
     DOES_NOT_EXIST,
     EXISTS,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from schedframe.cli.finishing import POLL_SECONDS, STATUS_SECONDS, finish_binds
+from schedframe.cli.run.finishing import POLL_SECONDS, STATUS_SECONDS, finish_binds
 from schedframe.testing import node, pod
 from schedframe.testing.api_server import Fault
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv6Address, ip_address
 from typing import Any, Final
 
-from ...._wording import described
+from ...._base.wording import described
 from ....errors import InputError
 from ..rules import check_name
 from .reading import is_left_out, mapping, objects, sequence, text, texts

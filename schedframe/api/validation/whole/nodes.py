@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from ...._wording import described
+from ...._base.wording import described
 from ....errors import InputError
 from ...valuecodecs import at_key
 from .reading import mapping, objects, quantity, text, texts

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...._wording import described
+from ...._base.wording import described
 from ....errors import InputError
 from ...valuecodecs import at_key
 from ..rules import check_name

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
-from ...._wording import described
+from ...._base.wording import described
 from ....errors import InputError
 from ...paths import steps_of
 from ...requirements import parse_integer

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from ...._brief import shown
-from ...._wording import described
+from ...._base.brief import shown
+from ...._base.wording import described
 from ....errors import InputError
 from ...quantity import Quantity
 from ...requirements import label_key_problem

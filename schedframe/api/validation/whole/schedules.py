@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
-from ...._wording import described
+from ...._base.wording import described
 from ....errors import InputError
 
 _NAMED: Final = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...._wording import described
+from ...._base.wording import described
 from ....errors import InputError
 from ...affinity import LabelSelector
 from ...codec import decoder

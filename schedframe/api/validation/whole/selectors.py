@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...._wording import described
+from ...._base.wording import described
 from ....errors import InputError
 from ..rules import check_label_value, check_name
 from .reading import is_left_out, mapping, objects, sequence, text, texts

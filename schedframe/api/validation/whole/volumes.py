@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from ...._wording import described
+from ...._base.wording import described
 from ....errors import InputError
 from ...valuecodecs import at_key
 from ..cluster_fields import VOLUME_SOURCES

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...._wording import described
+from ...._base.wording import described
 from ....errors import InputError
 from .budgets import is_zero, share_problem
 from .reading import is_left_out, mapping, number, objects, sequence, text

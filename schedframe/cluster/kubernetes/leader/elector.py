@@ -27,7 +27,7 @@ from typing import Final
 
 from attrs import field
 
-from ...._value import record
+from ...._base.value import record
 from ....errors import ClusterError
 from ..errors import CONFLICT, FORBIDDEN, ApiError
 from ..fence import Fence

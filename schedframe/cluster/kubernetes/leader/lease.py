@@ -10,7 +10,7 @@ from urllib.parse import quote
 import msgspec
 from attrs import evolve, field
 
-from ...._value import record
+from ...._base.value import record
 from ....api.times import format_micro_time
 from ..client import ApiClient
 from ..encoding import encode

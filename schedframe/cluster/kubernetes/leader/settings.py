@@ -6,7 +6,7 @@ from typing import Final
 
 from attrs import field
 
-from ...._value import record
+from ...._base.value import record
 from ....errors import InputError
 from .lease import LeaseName
 

@@ -11,7 +11,7 @@ import ctypes
 import signal
 from typing import Final, Protocol
 
-from ...._value import record
+from ...._base.value import record
 
 EXIT_CODE: Final = 14
 """Exit code of a process that the watchdog ended: the number of SIGALRM."""

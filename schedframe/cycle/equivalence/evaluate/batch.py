@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from ...._plugin_faults import plugin_faults
-from ...._value import record
+from ...._base.plugin_faults import plugin_faults
+from ...._base.value import record
 from ....framework import MAX_SCORE, Code, RowVerdicts
 from ....framework.plan import FilterEntry, ScoreEntry
 from ..status_codes import EvaluationFailed

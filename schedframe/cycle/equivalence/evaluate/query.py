@@ -6,7 +6,7 @@ from functools import cached_property
 
 from attrs import field
 
-from ...._value import record
+from ...._base.value import record
 from ....api import Pod
 from ....framework import CycleState, Plan
 from ....framework.filtering import run_pre_filter

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from attrs import field
 
-from ...._plugin_faults import plugin_faults
-from ...._value import record
+from ...._base.plugin_faults import plugin_faults
+from ...._base.value import record
 from ....framework import MAX_SCORE, MIN_SCORE, Code, Status
 from ..status_codes import EvaluationFailed
 from .query import Query

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field
 
-from ...._value import record
+from ...._base.value import record
 from ....errors import InvariantError
 from ....state import NodeTable
 from ....state.greatest import greatest

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field
 
-from ...._value import record
+from ...._base.value import record
 from ....errors import InvariantError
 from ....state import LazyRows, Rows, RowsByState, RowState
 from ...search.tie_breaking import Scores, many

@@ -1,0 +1,1 @@
+"""Output of commands: the terminal, tables, JSON and YAML."""

@@ -1,0 +1,1 @@
+"""``schedframe run``: the scheduler of a real cluster as a process: flags, server, lease, logs."""

@@ -1,0 +1,1 @@
+"""Small clusters that plugins are tried in: vocabulary, strategies, changes, smaller counterexamples."""
