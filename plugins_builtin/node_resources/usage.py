@@ -50,8 +50,6 @@ class Usage(DerivedArrays):
     odd_rows: int = 0
     least_spare: list[int] = field(factory=list)
     """Per resource: no node has less than this left, or fewer than none; perhaps all have more."""
-    same: list[float] = field(factory=list)
-    """Per resource: the capacity of every node, 0 if they differ, or might."""
     _scratch: Amounts = field(init=False, repr=False)
     _odd: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
     _columns: list[tuple[Column, Column]] = field(factory=list)
@@ -84,24 +82,20 @@ class Usage(DerivedArrays):
         """See :class:`DerivedArrays`."""
         odd = np.zeros(len(self._odd[index]), np.bool_)
         alive = self.table.alive[index]
-        spare, same = [], []
+        spare = []
         for (there, used), capacity, value in zip(self._columns, self.capacity, self.value, strict=True):
             available, taken = there[index], used[index]
             odd |= (available <= 0) | (available >= EXACT)
-            part = capacity[index] = np.maximum(available, 1)
-            present = part[alive]
-            same.append(float(present[0]) if len(present) and (present == present[0]).all() else 0.0)
+            # Holes and nodes without the resource divide by 1; they are odd or dead and never read.
+            capacity[index] = np.maximum(available, 1)
             if self.of_capacity:
                 value[index] = available * self.of_capacity + taken * self.of_used
             else:
                 value[index] = taken * self.of_used
             spare.append(int(np.subtract(available, taken)[alive].min(initial=EXACT)))
+        # Part of the rows can only lower a bound: rows outside of it may hold the least.
         is_full = isinstance(index, slice) and not index.start
         self.least_spare = spare if is_full else [*map(min, self.least_spare, spare)]
-        if is_full:
-            self.same = same
-        elif alive.any():
-            self.same = [a if a == b else 0.0 for a, b in zip(self.same, same, strict=True)]
         odd &= alive
         self.odd_rows += int(np.count_nonzero(odd)) - int(np.count_nonzero(self._odd[index]))
         self._odd[index] = odd
@@ -109,16 +103,15 @@ class Usage(DerivedArrays):
     @override
     def compute_row(self, row: int) -> None:
         """See :class:`DerivedArrays`."""
-        odd, spare, same = False, self.least_spare, self.same
+        odd, spare = False, self.least_spare
         of_capacity, of_used = self.of_capacity, self.of_used
         for i, (there, used, capacity, value) in enumerate(self._cells):
             available, taken = there[row], used[row]
             if not 0 < available < EXACT:
                 odd = True
+            # Never raised for one row: another one may have as little left. compute() raises it.
             elif available - taken < spare[i]:
                 spare[i] = available - taken
-            if available and available != same[i]:
-                same[i] = 0.0
             capacity[row] = available or _ONE
             value[row] = of_capacity * available + of_used * taken
         if odd or self._odd[row]:
@@ -144,13 +137,13 @@ class Usage(DerivedArrays):
             for i, amount in enumerate(amounts):
                 out = changed[i]
                 np.add(value[i, index], amount, out=out)
-                out /= self.same[i] or capacity[i, index]
+                out /= capacity[i, index]
             return changed
         for i, amount in enumerate(amounts):
             out = changed[i]
             value[i].take(index, out=out, mode="clip")
             out += amount
-            out /= self.same[i] or capacity[i].take(index)
+            out /= capacity[i].take(index)
         return changed
 
 

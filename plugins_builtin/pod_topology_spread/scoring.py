@@ -128,6 +128,7 @@ class ScoreState:
     def score_rows(self, rows: Rows) -> Scores:
         """As :meth:`score` for many rows; O(rows)."""
         first = self.terms[0]
+        # One term on domains: a table of scores by code replaces the arithmetic for each row.
         if len(self.terms) == 1 and not first.is_per_node:
             scores: Scores = first.labels.take(self._raw_by_code(), rows.index)
             return scores
@@ -182,6 +183,7 @@ class ScoreState:
         ignored = self.ignored(rows)
         counted = scores if ignored is None else scores[~ignored]
         if len(counted):
+            # The reference starts its search for the highest at 0, for the lowest at the largest int64.
             lowest, highest = int(counted.min()), max(int(counted.max()), 0)
             if highest == 0:
                 scores[:] = MAX_SCORE
@@ -202,6 +204,7 @@ class ScoreState:
         Only for a single term on domains and all nodes of the table; else ``None``.
         """
         first, table = self.terms[0], self.table
+        # Nodes that an extender sent back may carry labels for which the table has no code.
         if rows.table is not table:
             return None
         if len(self.terms) > 1 or first.is_per_node or len(rows) != table.num_nodes:
@@ -267,6 +270,7 @@ def _scored_rows(feasible: Rows, key: str, keys: tuple[str, ...]) -> int:
     """Return the number of rows that have all *keys*."""
     table = feasible.table
     domains = table.label_groups.domains(key, nodes_with_keys(key, keys))
+    # The first two answers need no look at the rows: they are exact for clusters labelled throughout.
     if not keys or domains.total == table.num_nodes:
         return len(feasible)
     if len(feasible) == table.num_nodes:

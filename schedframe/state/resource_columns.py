@@ -76,6 +76,7 @@ class ResourceColumns:
 
         Plugins get these arrays. The memoryviews of ``_cells``, made before, stay writable.
         """
+        # Before the arrays become read-only: a memoryview keeps the access that it was made with.
         self._cells = self._new_cells()
         for array in (self.matrix, self.pod_count, self.allowed_pods, self._zeros):
             array.flags.writeable = False
@@ -140,6 +141,7 @@ class ResourceColumns:
         """
         cells = self._cells
         requested = cells.requested
+        # Only rows with requests near 2**63 pay for exact sums; Go would overflow there.
         if amounts.is_huge or row in self._huge:
             amounts = self._within_range(row, amounts, sign)
         for name, amount in amounts.requests.items():
@@ -157,7 +159,7 @@ class ResourceColumns:
         return room
 
     def _within_range(self, row: int, amounts: PodResources, sign: int) -> PodResources:
-        """Return what the cells of the row change by if *amounts* are added or removed; note the rest."""
+        """Return the changes of the row's cells for *amounts*; keep what exceeds 64 bits apart."""
         if amounts.is_huge:
             self._huge[row] += sign
             if not self._huge[row]:
@@ -175,7 +177,8 @@ class ResourceColumns:
         return PodResources(requests, non_zero)
 
     def _within(self, key: tuple[int, str], before: int, amount: int, sign: int) -> int:
-        """Return what of *amount* changes a cell that holds *before*; note the rest as its excess."""
+        """Return the change of a cell that holds *before*; keep what exceeds 64 bits as its excess."""
+        # The exact sum is kept beside the cell, so that removing the pod gives the old value back.
         exact = before + self._excess.pop(key, 0) + sign * amount
         after = min(exact, LARGEST_SUM)
         if exact > after:

@@ -10,7 +10,7 @@ from schedframe.api import (
     Pod,
 )
 from schedframe.framework import CycleState
-from schedframe.state import NodeInfo, PodGroup
+from schedframe.state import LabelGroup, NodeInfo
 
 from .affinity_world import (
     HOST,
@@ -120,10 +120,10 @@ def test_only_new_classes_of_terms_are_evaluated(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_new_group_is_weighed_by_the_counters_in_whose_scope_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    weighed: list[PodGroup] = []
+    weighed: list[LabelGroup] = []
     real = counters.TermCounter.weigh
 
-    def weigh(self: counters.TermCounter, group: PodGroup) -> int:
+    def weigh(self: counters.TermCounter, group: LabelGroup) -> int:
         weighed.append(group)
         return real(self, group)
 

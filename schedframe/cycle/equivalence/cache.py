@@ -58,6 +58,7 @@ class EquivalenceCache:
 
     def lookup(self, framework: Framework, pod: Pod) -> SpecMemo | None:
         """Return the class of *pod*, made if need be; ``None`` if it has none."""
+        # Pods of a workload share one spec, so most lookups end here without a key.
         memo: SpecMemo | None = pod.spec.memo.get(_MEMO)
         if memo is None or not memo.is_of(framework, pod):
             plan = self._plan(framework)
@@ -114,6 +115,7 @@ class EquivalenceCache:
         if pods:
             self._postponed[hashed] = pods - 1
             if len(self._postponed) > 2 * self.policy.classes:
+                # A list of keys seen once must not outgrow the classes that it spares.
                 del self._postponed[next(iter(self._postponed))]
         return pods > 0
 
@@ -121,6 +123,7 @@ class EquivalenceCache:
         shared = self._shared_by((key.profile, key.node_signature), framework, plan, pod)
         eq_class = self._classes[key] = EquivalenceClass(framework, plan, pod, self.objects, shared)
         self._bytes += eq_class.nbytes
+        # The new class stays whatever its size: its pod is decided by it next.
         while len(self._classes) > 1 and self._too_much():
             evicted = self._pop_oldest()
             self._bytes -= evicted.nbytes
@@ -161,6 +164,7 @@ class EquivalenceCache:
         if key is None:
             return None
         self._postponed[hash(key)] = self.policy.retry_after
+        # Which part is wrong is not known: whatever shares an index or column with the class goes too.
         shared = self._shared.pop((key.profile, key.node_signature), None)
         for each, eq_class in list(self._classes.items()):
             if each == key or eq_class.shared is shared:

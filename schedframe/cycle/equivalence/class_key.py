@@ -33,11 +33,13 @@ def class_key(
     try:
         for hook in (*plan.node_signatures, *plan.pod_signatures):
             value = hook(pod)
+            # One plugin that cannot compare the pod decides for all: its answers could not be kept.
             if value is None:
                 return None
             values.append(value)
         nodes = len(plan.node_signatures)
         key = ClassKey(profile, tuple(values[:nodes]), tuple(values[nodes:]))
+        # Here, where a signature that cannot be hashed counts as a fault of its plugin.
         hash(key)
     except plugin_faults():  # as "cannot say": the full search needs no signature
         if on_failure is not None:

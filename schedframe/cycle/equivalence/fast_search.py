@@ -72,6 +72,7 @@ class FastSearch:
         a draw among the best rows, that search draws again.
         """
         self._begun = None
+        # A nominated pod tries that node alone first, which answers for all rows cannot say.
         if pod.status.nominated_node_name:
             return None
         try:
@@ -84,6 +85,7 @@ class FastSearch:
             if only_row is not None and (decision := memo.all_skip(pod, self.cache.objects)) is not None:
                 decision.by_groups, decision.node_name = eq_class.rejected, eq_class.table.name_of(only_row)
                 return decision
+            # An index knows rows, not reasons: overlays and filters of live plugins need the columns.
             indexed = memo.all_live_skip or eq_class.columns is None
             if indexed and not nominated and not eq_class.plan.node_filters and eq_class.find_best():
                 decision = memo.all_skip(pod, self.cache.objects) if memo.all_live_skip else None
@@ -105,6 +107,7 @@ class FastSearch:
             return None
         lazy = eq_class.plan.node_filters
         feasible = columns_of(eq_class).feasible
+        # Where no row is feasible nothing is scored, so only the skips at filtering matter.
         decision = memo.all_skip(pod, self.cache.objects) if memo.all_live_skip or not feasible else None
         if decision is None or (lazy and (nominated or not feasible)):
             return self._with_live(framework, memo, pod)
@@ -154,6 +157,7 @@ class FastSearch:
         if pod.status.nominated_node_name:
             return None
         memo = self.cache.lookup(framework, pod)
+        # Nominated pods and filters that never skip change verdicts by pod, not by class.
         if memo is None or memo.nominations or memo.eq_class.plan.node_filters:
             return None
         if not memo.eq_class.refresh():
@@ -172,6 +176,7 @@ class FastSearch:
 
     def _after_fault(self, framework: Framework, pod: Pod, error: BaseException) -> Decision | None:
         """Return what the full search may go on with; the class is dropped and *error* reported."""
+        # What live pre_filter plugins left in the state must not be made twice: they may count.
         begun = self._begun
         self.drop(framework, pod, error)
         return None if begun is None else begun.before_filters()
@@ -230,6 +235,7 @@ class FastSearch:
         eq_class = memo.eq_class
         if memo.nominations:
             pod, columns = decision.pod, columns_of(eq_class)
+            # The overlay of a class counts every nomination, but none may count against its own pod.
             if framework.handle.nominator.node_of(pod) is not None:
                 return start_after_pre_filter(decision, decision.pre_filter)
             overlay = eq_class.overlay(pod.priority)
@@ -257,6 +263,7 @@ class FastSearch:
                 return decision
             if outcome.status is not None:
                 return self._rejected(eq_class, decision, outcome)
+            # Few nodes are named as a rule, and answers for all rows would be refreshed for them.
             if outcome.node_names is not None:
                 return start_after_pre_filter(decision, outcome)
         decision.pre_filter, decision.evaluated = outcome, len(rows)
@@ -276,6 +283,7 @@ class FastSearch:
         assert eq_class.index is not None
         feasible = eq_class.index.feasible_rows()
         if len(feasible) > 1:
+            # As in the reference, one feasible node is not scored and pre_score is not called.
             if not pre_score_live(eq_class, decision, feasible):
                 decision.feasible = feasible
                 return decision

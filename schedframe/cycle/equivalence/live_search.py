@@ -55,6 +55,7 @@ class LiveSearch:
         eq_class, state = memo.eq_class, decision.state
         live, table = eq_class.plan.live, eq_class.table
         decision.feasible = feasible
+        # As in the reference, one feasible node is taken without pre_score and score.
         if len(feasible) == 1:
             decision.node_name = feasible.names()[0]
             return decision
@@ -65,6 +66,7 @@ class LiveSearch:
             memo.record_skips(decision.pod, state, self.objects, scores=True)
             decision.node_name = table.name_of(draw())
             return decision
+        # Groups hold the totals of all feasible rows; for fewer rows they would name absent ones.
         every = eq_class.columns is not None and len(feasible) == eq_class.columns.feasible
         row = self._best_of_groups(eq_class, decision, scores) if every else None
         if row is None:
@@ -150,6 +152,7 @@ class LiveSearch:
     ) -> Decision:
         """Run the live plugins *filters*; by columns alone where that is enough."""
         eq_class, columns = memo.eq_class, columns_of(memo.eq_class)
+        # Filters run once more with nominated pods added, node by node, as in the reference.
         if framework.nominated.nodes_for(decision.pod):
             return self._merged(framework, memo, decision, filters)
         if None in [entry.filter_rows for entry in filters]:
@@ -169,6 +172,7 @@ class LiveSearch:
             if count:
                 feasible = LazyRows(eq_class.table, count, lambda: rows.select(mask).positions)
                 return self.conclude(memo, decision, feasible, lambda: self.best_row(eq_class, mask))
+        # From here on no row passes or a filter failed: only now are the reasons of each row needed.
         verdicts = Verdicts(rows, codes.copy(), list(columns.statuses))
         positions = eq_class.node_columns.status_codes.positions_of(verdicts.codes)
         for name, answer in answers:
@@ -183,6 +187,7 @@ class LiveSearch:
         """
         eq_class = memo.eq_class
         table = eq_class.table
+        # Normalised scores depend on the best raw score that passes, which groups do not hold.
         if any(columns_of(eq_class).highest):
             return None
         assert entry.filter_groups is not None
@@ -194,6 +199,7 @@ class LiveSearch:
         gains = [0 if passed else None for passed in passes]
         chosen = groups.chosen(gains)
         count = sum([group.rows for group in chosen])
+        # No row needs reasons, one row is not scored: the form for rows does both.
         if count < 2:
             return None
         if all(passes):

@@ -51,6 +51,7 @@ class SpecMemo:
 
     def is_of(self, framework: Framework, pod: Pod) -> bool:
         """Return whether this holds for *pod*, which has the same spec, and the class was not evicted."""
+        # Names, uids and times are not compared: no cached plugin may read them.
         one, other = self.metadata, pod.metadata
         if self.framework is not framework or self.eq_class.evicted:
             return False
@@ -71,6 +72,7 @@ class SpecMemo:
         eq_class = self.eq_class
         if self._new_state is None or self._generation != eq_class.generation:
             return None
+        # The class takes a new stamp when anything may have changed; versions are compared only then.
         if eq_class.stamp is not self._stamp:
             if self._versions != dependency_versions(self._kinds, eq_class.table, objects):
                 self._new_state = None
@@ -90,6 +92,7 @@ class SpecMemo:
         eq_class = self.eq_class
         plan = eq_class.plan
         filtering, scoring = plan.skipping
+        # One plugin that does not skip has to be called for each pod, and then so are all of them.
         if plan.skip_reads is None or not filtering <= state.skip_filter_plugins:
             return
         if scores and not scoring <= state.skip_score_plugins:
@@ -101,6 +104,7 @@ class SpecMemo:
             if read is None:
                 return
             kinds.update(read)
+        # Before the versions are noted: it adds kinds that must be among them.
         self._record_idle(pod, state, kinds)
         self._generation, self._kinds = eq_class.generation, tuple(sorted(kinds))
         self._stamp = eq_class.stamp
