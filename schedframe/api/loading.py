@@ -12,11 +12,11 @@ from .._base.checked import checked_except
 from .._base.validators import has
 from .._base.value import record
 from ..errors import InputError, Problems
-from .documents import Document, located, read_documents
+from .documents import Document, decoded, read_documents
 from .kinds import Strict, UnknownKindError, label_of
 from .manifest import from_manifest
 from .metadata import ClusterObject
-from .paths import Steps, steps_of
+from .paths import Steps, located, steps_of
 from .valuecodecs import describe
 
 OnUnknown = Literal["error", "skip"] | Callable[[str, Mapping[str, Any]], None]
@@ -61,7 +61,7 @@ def load_manifests(
         with problems.collecting():
             for number, document in enumerate(read_documents(text, name), start=1):
                 if document.value is not None:
-                    for found in _Objects(document, name, number, options, problems.errors):
+                    for found in _Objects(document, number, options, problems.errors):
                         if not problems.errors:
                             yield found
     problems.raise_any()
@@ -70,41 +70,33 @@ def load_manifests(
 def _texts(source: Any) -> Iterator[tuple[str, str]]:
     """Yield name and text of each file of *source*."""
     if isinstance(source, str | bytes):
-        yield "", _decoded(source, "")
+        yield "", _text(source, "")
     elif isinstance(source, os.PathLike):
         path = Path(source)
         files = (
             sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
         )
         for file in files:
-            yield str(file), _decoded(file.read_bytes(), str(file))
+            yield str(file), decoded(file.read_bytes(), str(file))
     else:
         has("source", source, ["read"], "give a text, a pathlib.Path or an open file")
         name = str(getattr(source, "name", ""))
-        yield name, _decoded(source.read(), name)
+        yield name, _text(source.read(), name)
 
 
-def _decoded(text: str | bytes, name: str) -> str:
-    if isinstance(text, str):
-        return text
-    try:
-        return text.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            "", f"is not UTF-8: {error.reason} at byte {error.start}", "save it as UTF-8", location=name
-        ) from None
+def _text(source: str | bytes, name: str) -> str:
+    return source if isinstance(source, str) else decoded(source, name)
 
 
 class _Objects:
     """The objects of one document. Problems are appended to ``problems``, and their objects left out."""
 
-    __slots__ = ("_document", "_name", "_number", "_options", "problems")
+    __slots__ = ("_document", "_number", "_options", "problems")
 
     def __init__(
-        self, document: Document, name: str, number: int, options: _Options, problems: list[InputError]
+        self, document: Document, number: int, options: _Options, problems: list[InputError]
     ) -> None:
         self._document = document
-        self._name = name
         self._number = number
         self._options = options
         self.problems = problems
@@ -114,12 +106,12 @@ class _Objects:
         if not isinstance(document, Mapping):
             # text without a name may have been meant as the name of a file
             fix = "write objects with apiVersion and kind"
-            fix += "" if self._name else "; to read a file, pass a pathlib.Path"
+            fix += "" if self._document.name else "; to read a file, pass a pathlib.Path"
             problem = f"expected an object, got {describe(document)}"
             self.problems.append(InputError("", problem, fix, location=self._location(())))
             return
-        self._report_duplicates()
-        yield from self._in(document, ())
+        if self._report_mistakes():
+            yield from self._in(document, ())
 
     def _in(self, value: Any, start: Steps) -> Iterator[tuple[str, ClusterObject]]:
         """Yield the objects of the value at *start*: itself, or those of the list that it is."""
@@ -135,13 +127,20 @@ class _Objects:
         for index in range(len(items or ())):
             yield from self._in(_item(value, index), (*start, "items", index))
 
-    def _report_duplicates(self) -> None:
-        if self._options.strict is False:
-            return
-        for duplicate in self._document.duplicates:
-            start = self._start_of(duplicate.steps)
-            error = duplicate.error(len(start))
-            self._report(error.in_location(self._location(start, duplicate.line)))
+    def _report_mistakes(self) -> bool:
+        """Report the mistakes of the text; return whether its values can be used all the same."""
+        is_usable, strict = True, self._options.strict
+        for mistake in self._document.mistakes:
+            if mistake.is_repeated_key and strict is False:
+                continue
+            start = self._start_of(mistake.steps)
+            error = mistake.error(len(start), self._location(start, mistake.line))
+            if mistake.is_repeated_key and callable(strict):
+                strict(error)
+            else:
+                self.problems.append(error)
+            is_usable = is_usable and mistake.is_repeated_key
+        return is_usable
 
     def _start_of(self, steps: Steps) -> Steps:
         """Return the steps to the object that has the member at *steps*."""
@@ -155,14 +154,6 @@ class _Objects:
             start = steps[: len(start) + 2]
             value = value["items"][start[-1]]
         return start
-
-    def _report(self, problem: InputError) -> None:
-        """Pass *problem* to the function for it, or keep it."""
-        strict = self._options.strict
-        if callable(strict):
-            strict(problem)
-        else:
-            self.problems.append(problem)
 
     def _object(self, item: Any, start: Steps) -> Iterator[tuple[str, ClusterObject]]:
         options = self._options
@@ -195,7 +186,7 @@ class _Objects:
 
     def _location(self, start: Steps, line: int = 0) -> str:
         """Return the location of the object at *start*; *line* is that of a field of it."""
-        place = located(self._name, line or self._document.line_of(start))
+        place = located(self._document.name, line or self._document.line_of(start))
         parts = [f"document {self._number}"] if self._number > 1 else []
         parts += [f"item {index}" for index in start[1::2]]
         label = self._label(start) if line else ""

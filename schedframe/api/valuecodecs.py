@@ -93,7 +93,7 @@ def at_key(error: InputError, key: Any) -> InputError:
 
 
 def key_error(key: Any) -> WrongType:
-    """Return the error for a key of an object that is no text, as YAML 1.1 makes of the word ``on``."""
+    """Return the error for a key of an object that is no text, which Python data may have."""
     return WrongType("", f"expected text as key, got {describe(key)}", f'put it in quotes: "{shown(key)}"')
 
 

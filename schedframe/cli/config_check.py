@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Final
 
 from attrs import evolve
 
+from ..api.paths import located
 from ..cluster import InMemoryCluster
 from ..config import EffectiveConfig, load_config
 from ..config.decode import decode
 from ..config.elsewhere import Elsewhere, enabled_elsewhere, stand_ins
 from ..config.remarks import remarks
-from ..config.yaml_text import Document, second_document
 from ..cycle import Scheduler
 from ..framework import Registry
 from ..framework.unreached import unreached_binders
 from .exits import reading
 from .offline.schedule import note_left_out
 from .output.terminal import note
+
+_SEPARATOR: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+"""Begins a document wherever it is, within quotes too."""
+_CONTENT: Final = re.compile(r"^(?![ \t\r]*(?:[#%]|\.\.\.|$))", re.MULTILINE)
+"""A line that is neither empty nor a comment, a directive or the end of a document."""
 
 
 def check_config(file: Path, *, read_files: bool = False) -> str:
@@ -39,7 +46,7 @@ def check_config(file: Path, *, read_files: bool = False) -> str:
     _note_others(others)
     for path, remark in remarks(given, config, catalogue):
         note(f"{document.locate(path)}: {path}: {remark}")
-    _note_second(text, document)
+    _note_second(text, str(file))
     names = ", ".join(profile.scheduler_name for profile in config.profiles)
     return f"{file}: good; profiles: {names}"
 
@@ -68,7 +75,13 @@ def _note_others(others: list[Elsewhere]) -> None:
         note(f"{each}, and not part of this release; its arguments are not checked")
 
 
-def _note_second(text: str, document: Document) -> None:
-    line = second_document(text)
-    if line:
-        note(f"{document.at_line(line)}: a second document begins; only the first one is read")
+def _note_second(text: str, name: str) -> None:
+    """Note the line at which a second document with some content begins."""
+    line, is_second = 1, False
+    for part in _SEPARATOR.split(text):
+        if _CONTENT.search(part):
+            if is_second:
+                note(f"{located(name, line)}: a second document begins; only the first one is read")
+                return
+            is_second = True
+        line += part.count("\n")

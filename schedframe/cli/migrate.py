@@ -8,13 +8,13 @@ from typing import Any
 from plugins_builtin.legacy.config import PROVIDERS, Migration, migrate, provider
 
 from .._base.visible import visible_lines
+from ..api.yaml_writer import to_yaml
 from ..config import ConfigBuildError, load_config
 from ..errors import InputError
 from ..framework import Registry
 from .offline.sources import standard_input
 from .options import STDIN
 from .output.terminal import caution, note
-from .output.yaml_text import yaml_text
 
 
 def migrated_config(file: Path | None, algorithm_provider: str | None) -> str:
@@ -36,7 +36,7 @@ def migrated_config(file: Path | None, algorithm_provider: str | None) -> str:
     problems = _problems(migration.config)
     for problem in problems:
         caution(problem)
-    return f"{_comment(migration, problems)}\n{yaml_text(migration.config)}\n"
+    return f"{_comment(migration, problems)}\n{to_yaml(migration.config)}\n"
 
 
 def _problems(config: dict[str, Any]) -> list[str]:

@@ -11,10 +11,9 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from ..api import KINDS, ClusterObject, PodGroup
 from ..api.validation.rules import check_name
+from ..api.yaml_writer import to_yaml
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler
 from ..cycle.handlers import kinds_read
@@ -65,7 +64,7 @@ def manifests(
             },
             _binding("Role", name, name, namespace, lease.resource_namespace or namespace),
         ]
-    return yaml.safe_dump_all(objects, sort_keys=False)
+    return "---\n".join(f"{to_yaml(each)}\n" for each in objects)
 
 
 def _rules(frameworks: list[Framework], *, groups: bool) -> list[dict[str, Any]]:

@@ -11,12 +11,12 @@ import attrs
 from attrs import evolve
 
 from ..api.codec import json_names
+from ..api.documents import Document
 from .catalogue import Catalogue, CatalogueEntry
 from .errors import ConfigDecodeError, FieldError, FieldErrorType
 from .model import GROUP_VERSION, KIND, KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
 from .source import read
 from .structure import StructureError, structure, unstructure
-from .yaml_text import Document
 
 _TYPE_META: Final = ("apiVersion", "kind")
 
@@ -68,7 +68,7 @@ def _with_type_meta(data: Any) -> dict[str, Any]:
 
 def _body(document: Document) -> dict[str, Any]:
     """Return the fields besides apiVersion and kind; ConfigDecodeError if these two are not supported."""
-    data = document.data
+    data = document.value
     error: FieldError | None = None
     if data is None or data == {}:
         error = FieldError.required(

@@ -10,11 +10,11 @@ from attrs import field
 
 from .._base.checked import checked
 from .._base.value import record
+from ..api.yaml_writer import to_yaml
 from .catalogue import Catalogue
 from .feature_gates import NO_GATES, FeatureGates
 from .model import GROUP_VERSION, KIND, Extender, KubeSchedulerConfiguration
 from .structure import unstructure
-from .yaml_text import to_yaml
 
 
 class EnabledPlugin(NamedTuple):
@@ -114,4 +114,4 @@ class EffectiveConfig:
 @checked
 def dump_config(config: EffectiveConfig) -> str:
     """Return the effective configuration as YAML text, for files and logs."""
-    return to_yaml(config.to_manifest())
+    return f"{to_yaml(config.to_manifest())}\n"

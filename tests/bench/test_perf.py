@@ -344,7 +344,11 @@ def test_workloads_are_chosen_by_name_and_label(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [("a: b", "expected a list of test cases"), ("- a: b", "is no test case"), ("a: [", "is no YAML")],
+    [
+        ("a: b", "expected a list of test cases"),
+        ("- a: b", "is no test case"),
+        ("a: [", "cannot be read as YAML"),
+    ],
 )
 def test_other_files_are_refused(tmp_path: Path, text: str, problem: str) -> None:
     file = tmp_path / "file.yaml"

@@ -224,7 +224,7 @@ def test_pods_that_fail_by_the_same_line_are_counted_together(
 @pytest.mark.parametrize(
     ("broken", "fix"),
     [
-        ("metadata: !!python/object:os.system {name: a}", "remove the tag; manifests have plain values only"),
+        ("metadata: !!python/object:os.system {name: a}", "remove the tag; only plain values are read"),
         ("kind: Pod\n\tmetadata: 5", "indent with spaces"),
         ("metadata: {name: a", "close the brace, or put text with special characters in quotes"),
         ("args: [a", "close the bracket, or put text with special characters in quotes"),

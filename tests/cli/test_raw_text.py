@@ -21,10 +21,10 @@ from rich.console import Console
 
 import schedframe
 from schedframe._base.visible import visible, visible_json, visible_yaml
+from schedframe.api.yaml_writer import to_yaml
 from schedframe.cli.main import run
 from schedframe.cli.output.terminal import LineFormatter, traceback_lines
 from schedframe.cli.run.logs import LogFormat, set_up
-from schedframe.config.yaml_text import to_yaml
 from tests.profiles import few
 
 FORGED = "\nFORGED line"

@@ -9,8 +9,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schedframe.api.yaml_writer import to_yaml
 from schedframe.cli.output.terminal import columns
-from schedframe.cli.output.yaml_text import yaml_text
 from schedframe.simulate.amounts import amount_text, share_text, unit_of
 
 words = st.sampled_from(
@@ -27,12 +27,12 @@ documents = st.recursive(
 
 @given(documents)
 def test_yaml_reads_back(data: Any) -> None:
-    assert yaml.safe_load(yaml_text(data)) == data
+    assert yaml.safe_load(to_yaml(data)) == data
 
 
 def test_yaml_quotes_what_readers_may_take_for_something_else() -> None:
     data = {"name": "1e3", "on": ["no", "web-0", {}], "deep": [[1, [2]], []]}
-    assert yaml_text(data).splitlines() == [
+    assert to_yaml(data).splitlines() == [
         'name: "1e3"',
         '"on":',
         '  - "no"',

@@ -9,13 +9,13 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schedframe.api.yaml_writer import to_yaml
 from schedframe.config import POINTS, Plugin, Plugins, PluginSet, dump_config, load_config
 from schedframe.config.build import expand
 from schedframe.config.defaults import apply_defaults, default_plugins, merge_plugin_set
 from schedframe.config.model import ATTRIBUTES, GROUP_VERSION, KIND, KubeSchedulerConfiguration
 from schedframe.config.source import read
 from schedframe.config.structure import structure, unstructure
-from schedframe.config.yaml_text import to_yaml
 from schedframe.errors import ConfigError
 from tests.profiles import many
 
@@ -113,8 +113,8 @@ def test_effective_plugins_implement_their_points(config: KubeSchedulerConfigura
 
 @given(json_values.map(lambda value: {"value": value}))
 def test_yaml_written_is_yaml_read(data: dict[str, object]) -> None:
-    assert read(to_yaml(data)).data == data
-    assert read(json.dumps(data)).data == data
+    assert read(to_yaml(data)).value == data
+    assert read(json.dumps(data)).value == data
 
 
 @many

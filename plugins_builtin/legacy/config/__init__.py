@@ -35,8 +35,7 @@ def migrate(source: str | PathLike[str] | Mapping[str, Any]) -> Migration:
     configuration of v1 stays as it is. Raises ConfigDecodeError with all names that no scheduler of these
     versions had, and for a document of another kind.
     """
-    document = read(source)
-    data = document.data
+    data = read(source).value
     if isinstance(data, Mapping):
         kind, version = data.get("kind"), data.get("apiVersion")
         if kind == "ConfigMap" and version == "v1":

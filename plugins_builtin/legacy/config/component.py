@@ -121,7 +121,7 @@ class ComponentMigration:
             text = f"migrate the policy itself, which is not here: {where}"
             self._notes.append(Note("algorithmSource.policy", text, kept=False))
             return None
-        data = read(Path(path)).data
+        data = read(Path(path)).value
         if not isinstance(data, Mapping):
             raise ConfigDecodeError([FieldError.wrong_type(path, data, "a policy")])
         check_policy(data)

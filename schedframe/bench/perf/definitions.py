@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from ..._base.value import record
+from ...api.documents import first_document
+from ...api.paths import located
 from ...config import Duration
-from ...config.yaml_text import Document, parse_yaml
-from ...errors import ConfigError, InputError
+from ...errors import InputError, InputErrors
 
 Data = Mapping[str, Any]
 
@@ -100,15 +101,10 @@ def select(workloads: Iterable[Workload], name: str | None, label: str | None) -
 
 def read_yaml(file: Path, text: str | None = None) -> Any:
     """Return the data of a YAML file, or of *text* that was made from it. Raises :class:`InputError`."""
-    text = read_text(file) if text is None else text
-    document, problems = Document(None, str(file)), []  # type: Document, list[Any]
-    try:
-        parse_yaml(text, document, problems)
-    except ConfigError as error:
-        raise InputError("", f"is no YAML: {error}", "correct it", location=str(file)) from error
-    if problems:
-        raise InputError("", str(problems[0]), "correct it", location=str(file))
-    return document.data
+    document = first_document(read_text(file) if text is None else text, str(file))
+    if document.mistakes:
+        raise InputErrors.of(each.error(0, located(str(file), each.line)) for each in document.mistakes)
+    return document.value
 
 
 def read_text(file: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...api.yaml_writer import to_yaml
 from ...errors import InputError
 from ...framework import Registry
 from ...why import Explanation
@@ -10,7 +11,6 @@ from ...why.explain import explain_in
 from ...why.explanation import Verdict
 from ..output.forms import ExplainForm
 from ..output.terminal import note, progress
-from ..output.yaml_text import yaml_text
 from .options import ExplainOptions
 from .schedule import configuration
 from .scheduling import faults_shown
@@ -61,5 +61,5 @@ def form(explanation: Explanation, wanted: ExplainForm) -> str:
     if wanted is ExplainForm.TEXT:
         return str(explanation)
     if wanted is ExplainForm.YAML:
-        return yaml_text(explanation.to_dict())
+        return to_yaml(explanation.to_dict())
     return explanation.to_json()

@@ -10,8 +10,8 @@ from typing import Any, Final
 from ...api import DISRUPTION_TARGET, KINDS, ClusterObject, PodCondition, Volume
 from ...api.manifest import to_manifest
 from ...api.podstatus import POD_RESIZE_PENDING
+from ...api.yaml_writer import to_yaml
 from ...config import EffectiveConfig
-from ...config.yaml_text import to_yaml
 from ...framework import Registry
 from ...framework.declarations import declared, device_matches
 from ...framework.factories import plugin_class_of
@@ -43,7 +43,7 @@ def take_snapshot(options: SnapshotOptions) -> None:
     plugins = list(plugin_classes(config, registry))
     _write(snapshot_of(objects, plugins, options.keep_annotation or (), anonymizer), options.output)
     if anonymizer is not None and (path := options.config_output) is not None:
-        write_text(path, to_yaml(anonymizer.configuration(config.to_manifest())))
+        write_text(path, f"{to_yaml(anonymizer.configuration(config.to_manifest()))}\n")
         note(f"the configuration with the same replacements is in {path}")
 
 

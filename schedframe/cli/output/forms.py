@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from ..._base.visible import visible_json
 from ...api import CPU, MEMORY, Pod
+from ...api.yaml_writer import to_yaml
 from ...simulate.amounts import amount_text, share_text
 from ...simulate.bindings import RESULT_KIND, RESULT_VERSION
 from ..offline.outcome import Fate, Outcome
 from .terminal import colourful, columns, heading, success, warning
-from .yaml_text import yaml_text
 
 NOWHERE = "-"
 
@@ -197,12 +197,12 @@ def as_json(outcome: Outcome) -> list[str]:
 
 def as_yaml(outcome: Outcome) -> list[str]:
     """:func:`document` as YAML."""
-    return yaml_text(document(outcome)).split("\n")
+    return to_yaml(document(outcome)).split("\n")
 
 
 def bindings(outcome: Outcome) -> list[str]:
     """Return a ``v1`` Binding for each placed pod, as YAML documents: what a scheduler would have posted."""
-    documents = [yaml_text(_binding(fate.pod, fate.node_name)) for fate in outcome.placed]
+    documents = [to_yaml(_binding(fate.pod, fate.node_name)) for fate in outcome.placed]
     return "\n---\n".join(documents).split("\n") if documents else []
 
 

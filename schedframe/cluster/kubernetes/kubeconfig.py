@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-import yaml
 from attrs import field
 
 from ..._base.value import value
+from ...api.documents import decoded, first_document
+from ...api.paths import located
+from ...errors import InputError
 from ...http.address import PORTS, Address
 from ...http.proxies import proxy_url
 from .credentials import ExecCredentials, FileToken, NoToken, StaticToken, TokenSource, exec_plugin
@@ -111,14 +113,16 @@ def _paths(files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | No
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+        read = first_document(decoded(path.read_bytes(), str(path)), str(path))
     except OSError as error:
         raise CredentialsError(f"kubeconfig {path} cannot be read: {error.strerror or error}") from None
-    except yaml.MarkedYAMLError as error:  # its text quotes the line, which may have a token or a key
-        line = 0 if error.problem_mark is None else error.problem_mark.line + 1
-        raise CredentialsError(f"kubeconfig {path} is not YAML in line {line} or before it") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise CredentialsError(f"kubeconfig {path} is not YAML: it is no UTF-8 text") from None
+    except InputError as error:  # its problem may quote a token or a key
+        raise CredentialsError(f"kubeconfig {error.location} is not YAML; {error.fix}") from None
+    for mistake in read.mistakes:
+        if not mistake.is_repeated_key:
+            place = located(str(path), mistake.line)
+            raise CredentialsError(f"kubeconfig {place} is not YAML; {mistake.fix}")
+    document = read.value
     if document is None:
         return {}
     if not isinstance(document, dict):

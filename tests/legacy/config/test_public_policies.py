@@ -109,8 +109,11 @@ data:
 }
 
 REFUSED = {
-    "a template": ('{HEAD,\n{{- if .Values.old }}\n"predicates": []\n{{- end }}\n}', "not YAML"),
-    "comments of JavaScript": ("{\n  // ours\n  HEAD\n}", "not YAML"),
+    "a template": (
+        '{HEAD,\n{{- if .Values.old }}\n"predicates": []\n{{- end }}\n}',
+        "cannot be read as YAML",
+    ),
+    "comments of JavaScript": ("{\n  // ours\n  HEAD\n}", "cannot be read as YAML"),
     "another kind": (
         '{"kind": "SchedulerExtender", "apiVersion": "v1", "extenders": []}',
         "'SchedulerExtender of v1'",

@@ -1,4 +1,4 @@
-"""JSON data as YAML, quickly: thousands of small documents are usual here."""
+"""The writer of YAML: quick, as thousands of small documents are usual, and without PyYAML."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from ..._base.visible import visible_yaml
+from .._base.visible import visible_yaml
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null"})
 
 
-def yaml_text(data: Any) -> str:
-    """Block style without a line break at the end; every YAML 1.1 and 1.2 reader gets *data* back.
+def to_yaml(data: Any) -> str:
+    """Return JSON *data* in block style, without a line break at the end.
 
-    Text is quoted as JSON does unless it is a plain word, so that no reader takes it for anything else.
+    Every reader of YAML 1.1 and 1.2 gets *data* back: text is quoted as JSON does unless it is a plain word,
+    so that no reader takes it for anything else.
     """
     return "\n".join(_lines(data, ""))
 
