@@ -140,6 +140,7 @@ _PACKAGES: Final = (
     "queue",
     "simulate",
     "state",
+    "traces",
     "why",
 )
 

@@ -29,6 +29,7 @@ TITLES = {
     "cycle": "Scheduler",
     "controllers": "Admission and controllers",
     "simulate": "Simulation",
+    "traces": "Traces",
     "why": "Explanations: classes and functions",
     "embed": "Embedding",
     "testing": "Testing",

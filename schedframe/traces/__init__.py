@@ -1,0 +1,35 @@
+"""Traces of pods and nodes as columns: read, generated and reshaped."""
+
+from __future__ import annotations
+
+from .alibaba import read_alibaba_2020
+from .azure import read_azure_2020
+from .building import PodPart, TraceBuilder
+from .columns import ColumnTable
+from .describe import Description
+from .draws import Draws
+from .manifests import read_manifests
+from .mapped import read_trace
+from .openb import read_openb
+from .swf import read_swf
+from .template import NodeTemplate, PodTemplate
+from .trace import FOREVER, NodeEvent, Trace
+
+__all__ = [
+    "FOREVER",
+    "ColumnTable",
+    "Description",
+    "Draws",
+    "NodeEvent",
+    "NodeTemplate",
+    "PodPart",
+    "PodTemplate",
+    "Trace",
+    "TraceBuilder",
+    "read_alibaba_2020",
+    "read_azure_2020",
+    "read_manifests",
+    "read_openb",
+    "read_swf",
+    "read_trace",
+]
