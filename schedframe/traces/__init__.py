@@ -8,6 +8,8 @@ from .building import PodPart, TraceBuilder
 from .columns import ColumnTable
 from .describe import Description
 from .draws import Draws
+from .fit import fit
+from .generate import Kind, RunTimes, Workload, generate
 from .manifests import read_manifests
 from .mapped import read_trace
 from .openb import read_openb
@@ -20,12 +22,17 @@ __all__ = [
     "ColumnTable",
     "Description",
     "Draws",
+    "Kind",
     "NodeEvent",
     "NodeTemplate",
     "PodPart",
     "PodTemplate",
+    "RunTimes",
     "Trace",
     "TraceBuilder",
+    "Workload",
+    "fit",
+    "generate",
     "read_alibaba_2020",
     "read_azure_2020",
     "read_manifests",

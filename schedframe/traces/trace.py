@@ -211,6 +211,12 @@ class Trace:
         templates = tuple(each.scaled(factors) for each in self.templates)
         return evolve(self, pods=self.pods.with_columns(**columns), templates=templates)
 
+    def with_nodes(self, other: Trace) -> Trace:
+        """Return the trace with the nodes of another one, and their events."""
+        return evolve(
+            self, nodes=other.nodes, node_templates=other.node_templates, node_events=other.node_events
+        )
+
     def endless(self) -> Trace:
         """Return the trace with pods that do not end: what a cluster holds."""
         return evolve(self, pods=self.pods.with_columns(run=np.full(len(self), FOREVER)))
