@@ -85,7 +85,7 @@ class CsiNodes:
         names = objects.changed_since("CSINode", changes) if changes >= 0 else None
         self._grow()
         if rows is None or names is None:
-            touched = set(range(self.table.size))
+            touched = set(range(self.table.extent))
         else:
             touched = {*rows, *(row for row in map(self.table.live_row, names) if row is not None)}
         for row in touched:

@@ -306,7 +306,7 @@ class VolumeUsers:
         rows = log.since(self._version) if self._version >= 0 else None
         if rows is None:
             self._rows_of, self._used_at = {}, {}
-        for row in range(self._table.size) if rows is None else set(rows):
+        for row in range(self._table.extent) if rows is None else set(rows):
             self._reindex(row)
         self._version = log.version
 

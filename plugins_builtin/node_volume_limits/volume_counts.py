@@ -134,7 +134,7 @@ class VolumeCounts:
         self.resolver.invalidate_all()
         for key in {*self.attachments.keys(), *(each.key for each in self.objects.list(_ATTACHMENT))}:
             self.attachments.update(key)
-        for row in range(self.table.size):
+        for row in range(self.table.extent):
             self._read(row)
 
     def _rows_affected(self, changes: Mapping[str, Sequence[str] | None]) -> set[int]:

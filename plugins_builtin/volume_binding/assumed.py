@@ -149,6 +149,7 @@ class AssumedObjects(Generic[T]):
     _newest: dict[str, T] = field(factory=dict)
     _assumptions: dict[str, Assumption[T]] = field(factory=dict)
     _version: int = 0
+    _reverts: int = 0
 
     def get(self, key: str) -> T | None:
         """Return the object as assumed; ``None`` if it does not exist."""
@@ -205,11 +206,22 @@ class AssumedObjects(Generic[T]):
         if version == self._version:
             return
         keys = self.objects.changed_since(self.kind, self._version)
+        reverts = self.objects.reverts(self.kind)
         self._version = version
-        if keys is None:
+        if keys is None or reverts != self._reverts:
             keys = [*self._newest, *(obj.key for obj in self.objects.list(self.kind))]
+        if reverts != self._reverts:
+            self._reverts = reverts
+            self._begin_again()
         for key in dict.fromkeys(keys):
             self._update(key)
+
+    def _begin_again(self) -> None:
+        """Forget the versions that a trial has taken back, and what it wrote."""
+        self._newest.clear()
+        for key, assumption in list(self._assumptions.items()):
+            if assumption.written is not None:
+                del self._assumptions[key]
 
     def _update(self, key: str) -> None:
         stored: T | None = self.objects.get(self.kind, key)

@@ -15,7 +15,8 @@ from .._base.validators import collection
 from .._base.value import record
 from .._base.wording import described
 from ..api import DISRUPTION_TARGET, AnyObject, ClusterObject, Pod, PodCondition, Strict, from_manifest
-from ..errors import InputError, InvariantError
+from ..errors import InputError
+from .consistency import check_objects
 from .delivery import Delivery
 from .failures import Failures, Match, may_fail
 from .kinds import check_kinds
@@ -56,7 +57,7 @@ class InMemoryCluster(ClusterPort):
     """Treatment of manifests that Kubernetes would refuse, as for :func:`~schedframe.api.from_manifest`."""
     event_capacity: int = field(default=4096, kw_only=True)
     """How many recorded events are kept, the latest ones; 0 keeps none."""
-    _objects: defaultdict[str, dict[str, Any]] = field(factory=lambda: defaultdict(dict), init=False)
+    _objects: defaultdict[str, dict[str, Any]] = field(init=False)
     uids: Uids = field(init=False, repr=False)
     _lingering: set[str] = field(factory=set, init=False)
     _events: deque[RecordedEvent] = field(init=False)
@@ -65,10 +66,16 @@ class InMemoryCluster(ClusterPort):
     _failures: Failures = field(factory=Failures, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._events, self.uids = deque(maxlen=self.event_capacity), Uids(self._objects)
+        self._objects = defaultdict(self._new_keys)
+        self._events = deque(maxlen=self.event_capacity)
+        self.uids = Uids(self._objects, defaultdict(self._new_keys))
         initial, self._initial = self._initial, ()
         for obj in collection("objects", initial, "give a list of API values or manifests"):
             self.create(obj)
+
+    def _new_keys(self) -> dict[str, Any]:
+        """Return the dictionary for the objects, or the uids, of one kind."""
+        return {}
 
     # ---- reading ----
 
@@ -92,6 +99,11 @@ class InMemoryCluster(ClusterPort):
             with self._delivery.lock:
                 check_kinds((kind,), self._objects)
                 return [*self._objects.get(kind, {}).values()]
+
+    def copied(self) -> tuple[dict[str, dict[str, Any]], int]:
+        """Return all objects by kind and key, in dictionaries of their own, and the last resource version."""
+        with self._delivery.lock:
+            return {kind: {**objects} for kind, objects in self._objects.items()}, self._version
 
     @property
     def events(self) -> tuple[RecordedEvent, ...]:
@@ -291,20 +303,7 @@ class InMemoryCluster(ClusterPort):
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` unless keys, versions and marks fit the objects. O(n)."""
-        versions: set[str] = set()
-        for kind, objects in self._objects.items():
-            for key, obj in objects.items():
-                version = obj.metadata.resource_version
-                if (obj.KIND, obj.key) != (kind, key) or not obj.uid or obj.uid != obj.metadata.uid:
-                    raise InvariantError(f"{kind} {key} holds {obj.KIND} {obj.key} with uid {obj.uid!r}")
-                if version in versions or not 0 < int(version) <= self._version:
-                    raise InvariantError(f"{kind} {key} has version {version} of {self._version}")
-                versions.add(version)
-            self.uids.check_invariants(kind, [obj.uid for obj in objects.values()])
-        for key in self._lingering:
-            pod = self._objects[Pod.KIND].get(key)
-            if pod is None or pod.metadata.deletion_timestamp is None:
-                raise InvariantError(f"Pod {key} lingers but is not being deleted")
+        check_objects(self._objects, self.uids, self._version, self._lingering)
 
     # ---- with the lock held, but for the first two ----
 

@@ -24,7 +24,7 @@ class Uids:
 
     objects: Mapping[str, Mapping[str, ClusterObject]]
     """The objects of the cluster by kind and key: a live view."""
-    _taken: defaultdict[str, set[str]] = field(factory=lambda: defaultdict(set), init=False)
+    _taken: defaultdict[str, dict[str, None]] = field(factory=lambda: defaultdict(dict))
 
     def has(self, kind: str, uid: str) -> bool:
         """Return whether an object of *kind* has *uid*; no object has an empty one. O(1)."""
@@ -34,16 +34,18 @@ class Uids:
         """Record and return the uid of a new object: *uid*, or one made of *number* if it is empty."""
         taken = self._taken[kind]
         uid = uid or f"uid-{number}"
-        before = len(taken)
-        taken.add(uid)
-        while len(taken) == before:  # an object of another cluster has brought it
+        while uid in taken:  # an object of another cluster has brought it
             uid += "-again"
-            taken.add(uid)
+        taken[uid] = None
         return uid
+
+    def fill(self, kind: str, uids: dict[str, None]) -> None:
+        """Let *uids*, which are kept, be those of the objects of *kind*."""
+        self._taken[kind] = uids
 
     def release(self, kind: str, uid: str) -> None:
         """Forget the uid of an object that is gone. O(1)."""
-        self._taken[kind].discard(uid)
+        self._taken[kind].pop(uid, None)
 
     def check(self, objects: Iterable[ClusterObject]) -> None:
         """Raise :class:`InputError` if one of *objects* has the uid of another object of its kind.
@@ -67,5 +69,5 @@ class Uids:
 
     def check_invariants(self, kind: str, uids: list[str]) -> None:
         """Raise :class:`InvariantError` unless *uids*, those of all objects of *kind*, are those here."""
-        if len(uids) != len(self._taken[kind]) or self._taken[kind] != set(uids):
+        if len(uids) != len(self._taken[kind]) or self._taken[kind].keys() != set(uids):
             raise InvariantError(f"the uids of {kind} are {sorted(uids)}, not {sorted(self._taken[kind])}")

@@ -8,6 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from .._base.plugin_faults import plugin_faults
+from .._base.undo import UndoLog
 from ..api import Pod
 from ..cluster import ClusterPort, RemoteCluster
 from ..config import (
@@ -41,7 +42,8 @@ from .handlers import EventHandlers
 from .messages import BindLimit, GroupPlaced, InterruptedQueueing
 from .metering.calls import EveryCall
 from .metering.meter import Meter
-from .observer import DecisionObserver, contained, record
+from .observer import DecisionObserver, contained
+from .observer import record as record_decision
 from .options import SchedulerOptions
 from .outcomes import SchedulerObserver
 from .runtime.clock import SystemClock
@@ -51,6 +53,7 @@ from .search.extending import Extending
 from .search.sampling import Sampling, SearchOrder
 from .search.search import Search
 from .slow_attempts import AttemptWatch
+from .start import Start
 from .verification import VerifyingSearch
 from .watchdog import Watchdog
 
@@ -94,14 +97,36 @@ def build_core(
     config: EffectiveConfig,
     registry: Registry,
     options: SchedulerOptions,
+    start: Start | None = None,
 ) -> Core:
     """Return a core with its frameworks; nothing is watched or scheduled yet."""
-    rng = Random(options.seed)
-    sampled = samples(config, options)
     extenders = extenders_of(config, options)
-    cache = _cache(config, options, ordered=sampled or bool(extenders))
+    start = start if start is not None else Start(UndoLog(), {}, Random(options.seed))
+    core = _bare_core(cluster, config, options, start, ordered=bool(extenders))
+    use_search(core, core.search, extenders)
+    _limit_binds(core)
+    _add_observers(core, options)
+    _watch_attempts(core, options)
+    core.frameworks.update(build_frameworks(core, config, registry, options))
+    queue_class = GroupQueue if config.feature_gates.enabled(GROUPS) else PriorityQueue
+    try:
+        core.queue = queue_class(queue_options(core, config, core.frameworks, extenders))
+    except BaseException:
+        close_frameworks(core, core.frameworks.values())
+        raise
+    core.queue.nominator.undo = core.undo
+    return core
+
+
+def _bare_core(
+    cluster: ClusterPort, config: EffectiveConfig, options: SchedulerOptions, start: Start, *, ordered: bool
+) -> Core:
+    """Return a core without plugins, extenders and a queue. *ordered*: see :class:`Cache`."""
+    rng = start.rng
+    ordered = ordered or samples(config, options)
+    cache = start.cache or _cache(config, options, start.undo, ordered=ordered)
     clock = options.clock if options.clock is not None else SystemClock()
-    objects = ObjectStore()
+    objects = start.objects or ObjectStore(undo=cache.undo)
     executor = options.executor if options.executor is not None else _executor_for(cluster)
     meter = Meter(clock) if options.statistics or options.metrics is not None else None
     core = Core(
@@ -117,18 +142,10 @@ def build_core(
         on_fault=options.on_fault,
         feature_gates=config.feature_gates,
         meter=meter,
+        pending=start.pending,
     )
-    use_search(core, core.search, extenders)
-    _limit_binds(core)
-    _add_observers(core, options)
-    _watch_attempts(core, options)
-    core.frameworks.update(build_frameworks(core, config, registry, options))
-    queue_class = GroupQueue if config.feature_gates.enabled(GROUPS) else PriorityQueue
-    try:
-        core.queue = queue_class(queue_options(core, config, core.frameworks, extenders))
-    except BaseException:
-        close_frameworks(core, core.frameworks.values())
-        raise
+    if core.search.sampling is not None:
+        core.search.sampling.next_start = start.next_start
     return core
 
 
@@ -143,7 +160,7 @@ def groups_and_handlers(
     from .pod_groups.handlers import GroupEventHandlers
 
     core.inbox.handlers[GroupPlaced] = partial(publish_expected_nodes, core)
-    recording = None if recorder is None else partial(record, recorder, core)
+    recording = None if recorder is None else partial(record_decision, recorder, core)
     return GroupCycle(core, recording), GroupEventHandlers(core)
 
 
@@ -187,8 +204,8 @@ def use_search(core: Core, search: Search, extenders: tuple[Extender, ...]) -> N
         search.report = report
 
 
-def _cache(config: EffectiveConfig, options: SchedulerOptions, *, ordered: bool) -> Cache:
-    table = ReadOnlyInfoTable() if options.debug else NodeTable()
+def _cache(config: EffectiveConfig, options: SchedulerOptions, undo: UndoLog, *, ordered: bool) -> Cache:
+    table = ReadOnlyInfoTable(undo=undo) if options.debug else NodeTable(undo=undo)
     cache_class = GroupCache if config.feature_gates.enabled(GROUPS) else Cache
     return cache_class(options.assume_ttl, ordered, table)
 

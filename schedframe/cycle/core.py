@@ -10,6 +10,7 @@ from threading import get_ident
 from attrs import field
 
 from .._base.plugin_faults import plugin_faults
+from .._base.undo import UndoLog
 from .._base.value import record
 from ..api import Pod
 from ..cluster import ClusterPort
@@ -116,6 +117,11 @@ class Core:
         self.events = EventRecorder(self.cluster, self.time)
         if isinstance(self.cache, GroupCache):
             self.members, self.cache.pending = self.cache.members, self.pending
+
+    @property
+    def undo(self) -> UndoLog:
+        """The log of the trials that take back changes of rows, pods, objects, nominations and members."""
+        return self.cache.undo
 
     @property
     def times_attempts(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
@@ -22,6 +23,26 @@ class CoreBusy(SchedframeError):
     """The scheduler's thread did not get to a question in time."""
 
 
+def look_at(scheduler: Scheduler, look: Callable[[], T]) -> T:
+    """Return *look*'s result, computed between two pods; from any thread.
+
+    While another thread drives the scheduler, that one computes it, else this one, after it has taken in what
+    happened. Raises :class:`CoreBusy`, and what *look* raises.
+    """
+    owner = scheduler.core.owner
+    is_elsewhere = owner not in (0, threading.get_ident())
+    if not scheduler._driving.acquire(blocking=False):
+        return on_core(scheduler, look)
+    try:
+        # Without a run, a thread that is alive may be between two steps.
+        if is_elsewhere and not scheduler._runs and owner in {each.ident for each in threading.enumerate()}:
+            return on_core(scheduler, look)
+        scheduler.sync()
+        return look()
+    finally:
+        scheduler._driving.release()
+
+
 def on_core(scheduler: Scheduler, look: Callable[[], T], seconds: float = CORE_SECONDS) -> T:
     """Return *look*'s result, computed in the scheduler's thread between two pods.
 
@@ -38,7 +59,9 @@ def on_core(scheduler: Scheduler, look: Callable[[], T], seconds: float = CORE_S
         except Exception as error:  # noqa: BLE001 - it belongs to the caller, not to the scheduler
             outcome.set_exception(error)
 
-    scheduler.core.inbox.put(Question(answer))
+    # Twice, so that it comes behind what the scheduler finds when it begins to follow the cluster.
+    inbox = scheduler.core.inbox
+    inbox.put(Question(lambda: inbox.put(Question(answer))))
     try:
         return outcome.result(seconds)
     except TimeoutError:

@@ -72,9 +72,9 @@ class Scheduler:
         options = checked_options(SchedulerOptions, "Scheduler", keywords, options)
         has("cluster", cluster, ("watch", "bind"), "give a ClusterPort such as InMemoryCluster()")
         self.registry, self._passed = registry_with(options)
-        self.recorder = options.recorder
+        self.options, self.recorder = options, options.recorder
         effective = load(config, self.registry, self._passed, options.feature_gates)
-        self.core: Core = build_core(cluster, effective, self.registry, options)
+        self.core = self._build(cluster, effective, options)
         if self.core.meter is not None and options.metrics is not None:
             options.metrics.attach(partial(collect, self.core, self.core.meter))
         self._timed = self.core.times_attempts
@@ -89,12 +89,14 @@ class Scheduler:
         connect_inbox(self.core, self._handlers, permits, self._reloader)
         self._driving = threading.RLock()
         """Held while ``run`` or ``run_until_idle`` is at work, so that ``close`` waits for it."""
-        self._runs = False
-        """Whether one of these was called."""
-        self._closed = False
+        self._runs = self._closed = False
+        """Whether one of these was called, and ``close``."""
         self._stopping, self._woken = threading.Event(), threading.Event()
         self._wake_up = contained_wake_up(self.core, options.wake_up)
         self.core.inbox.wake_up = self._wake_up
+
+    def _build(self, cluster: ClusterPort, config: EffectiveConfig, options: SchedulerOptions) -> Core:
+        return build_core(cluster, config, self.registry, options)
 
     # ---- the loop ----------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from enum import StrEnum
 
 from .._base.brief import brief_of
+from .._base.undo import UndoLog
 from ..api import Pod
 from ..errors import InvariantError
 from .queued_pod import identity
@@ -31,7 +32,7 @@ class Nominator:
     say otherwise.
     """
 
-    __slots__ = ("_by_node", "_changed", "_first_change", "_is_pending", "_views", "nominations")
+    __slots__ = ("_by_node", "_changed", "_first_change", "_is_pending", "_views", "nominations", "undo")
 
     def __init__(self, is_pending: Callable[[Pod], bool] | None = None) -> None:
         self._is_pending = is_pending
@@ -41,6 +42,8 @@ class Nominator:
         self._views: dict[str, tuple[Pod, ...]] = {}
         self._changed: list[str] = []
         self._first_change = 0
+        self.undo = UndoLog()
+        """The log of the trials that take changes back."""
 
     @property
     def version(self) -> int:
@@ -77,6 +80,8 @@ class Nominator:
         wanted = node_name if mode == NominatingMode.OVERRIDE else pod.status.nominated_node_name
         if not wanted or (self._is_pending is not None and not self._is_pending(pod)):
             return
+        if self.undo.marks:
+            self._save(wanted)
         self.nominations[uid] = wanted
         self._by_node.setdefault(wanted, {})[uid] = pod
         self._views.pop(wanted, None)
@@ -101,13 +106,30 @@ class Nominator:
 
     def delete_uid(self, uid: str) -> None:
         """Withdraw the nomination of the pod with that uid, if there is one."""
-        node_name = self.nominations.pop(uid, None)
+        node_name = self.nominations.get(uid)
         if node_name is None:
             return
+        if self.undo.marks:
+            self._save(node_name)
+        del self.nominations[uid]
         pods = self._by_node[node_name]
         del pods[uid]
         if not pods:
             del self._by_node[node_name]
+        self._views.pop(node_name, None)
+        self._log(node_name)
+
+    def _save(self, node_name: str) -> None:
+        """Let a trial take back the change that follows; O(nominations to that node)."""
+        before = dict(self._by_node.get(node_name, {}))
+        self.undo.entries.append((self._set_back, node_name, before))
+
+    def _set_back(self, node_name: str, pods: dict[str, Pod]) -> None:
+        for uid in self._by_node.pop(node_name, {}):
+            del self.nominations[uid]
+        if pods:
+            self._by_node[node_name] = pods
+            self.nominations.update(dict.fromkeys(pods, node_name))
         self._views.pop(node_name, None)
         self._log(node_name)
 

@@ -71,6 +71,13 @@ class QueueView:
         pools.counter = options.counts
         return pools
 
+    def begin_again(self, options: QueueOptions) -> None:
+        """Forget all pods, those in flight included; nominations stand. *options* are those of before."""
+        self._in_flight.clear()
+        self._passed, self._unsettled = None, ()
+        self._pools = self._make_pools(options)
+        self._take = self._pools.pop
+
     def has_active(self) -> bool:
         """Return whether ``pop`` would return a pod now, without a backoff that is cut short. O(1)."""
         return bool(self._pools.active.entries)

@@ -8,6 +8,7 @@ from attrs import field
 from sortedcontainers import SortedList
 
 from .._base.brief import brief_of
+from .._base.undo import UndoLog
 from .._base.value import record
 from ..api import Node, Pod
 from ..errors import InvariantError
@@ -45,9 +46,14 @@ class Cache:
     table: NodeTable = field(factory=NodeTable)
     order: NodeOrder = field(factory=NodeOrder)
     states: dict[str, PodState] = field(factory=dict)
-    """All pods that count on a node, by uid; read-only."""
+    """All pods that count on a node, by uid; read-only. Their order means nothing."""
     _deadlines: SortedList[tuple[float, str]] = field(factory=SortedList)
     _snapshot: Snapshot | None = None
+    undo: UndoLog = field(init=False)
+    """The log of all trials, that of the table."""
+
+    def __attrs_post_init__(self) -> None:
+        self.undo = self.order.undo = self.table.undo
 
     # ---- pods --------------------------------------------------------------------------------------------
 
@@ -61,6 +67,8 @@ class Cache:
             raise InvariantError(f"pod {pod.key} ({uid}) is in the cache already, it cannot be assumed again")
         name = pod.spec.node_name
         states[uid] = PodState(pod, name, True)
+        if self.undo.marks:
+            self.undo.entries.append((self._undo_addition, uid))
         self.table.add_pod(name, pod)
 
     def finish_binding(self, pod: Pod, now: float) -> None:
@@ -68,6 +76,7 @@ class Cache:
         state = self.states.get(pod.uid)
         if self.assume_ttl is None or state is None or not state.assumed:
             return
+        self._note(state)
         self._cancel_deadline(state)
         state.deadline = now + self.assume_ttl
         self._deadlines.add((state.deadline, pod.uid))
@@ -89,8 +98,12 @@ class Cache:
         state = self.states.get(pod.uid)
         if state is None:
             self.states[pod.uid] = PodState(pod, pod.spec.node_name)
+            if self.undo.marks:
+                self.undo.entries.append((self._undo_addition, pod.uid))
             self.table.add_pod(pod.spec.node_name, pod)
             return None
+        if self.undo.marks:
+            self._note(state)
         if state.deadline is not None:
             self._cancel_deadline(state)
         state.assumed = False
@@ -148,9 +161,36 @@ class Cache:
             yield state.pod
 
     def _remove(self, state: PodState) -> None:
+        if self.undo.marks:
+            self._note(state)
         self._cancel_deadline(state)
         del self.states[state.pod.uid]
         self.table.remove_pod(state.node_name, state.pod.uid)
+
+    # ---- trials ------------------------------------------------------------------------------------------
+
+    def _note(self, state: PodState) -> None:
+        """Let a trial take back the change of *state* that follows."""
+        if self.undo.marks:
+            former = (state.pod, state.node_name, state.assumed, state.deadline)
+            self.undo.entries.append((self._undo_change, state, *former))
+
+    def _undo_addition(self, uid: str) -> None:
+        del self.states[uid]
+        self._undone()
+
+    def _undo_change(
+        self, state: PodState, pod: Pod, node_name: str, assumed: bool, deadline: float | None
+    ) -> None:
+        self._cancel_deadline(state)
+        state.pod, state.node_name, state.assumed, state.deadline = pod, node_name, assumed, deadline
+        if deadline is not None:
+            self._deadlines.add((deadline, pod.uid))
+        self.states[pod.uid] = state
+        self._undone()
+
+    def _undone(self) -> None:
+        """Called when a trial has taken back a change of nodes or their pods."""
 
     def _cancel_deadline(self, state: PodState) -> None:
         if state.deadline is not None:

@@ -66,7 +66,8 @@ class ChangeLog:
         rows = np.frombuffer(self._rows[version - self._start :], np.int64)
         if len(rows) * policy.SPARSE_SHARE < size:
             return distinct(rows)
-        touched = np.zeros(size, np.bool_)
+        # a table that gave rows back has changes beyond its size
+        touched = np.zeros(max(size, int(rows.max()) + 1), np.bool_)
         touched[rows] = True
         return touched.nonzero()[0]
 

@@ -37,5 +37,5 @@ class RowChangeReader:
         exchanged = None if first else exchanges.since(self._exchanged)
         self._touched, self._exchanged = rows.version, exchanges.version
         if touched is None or exchanged is None:
-            return range(self.table.size)
+            return range(self.table.extent)
         return dict.fromkeys((*touched, *exchanged))

@@ -213,7 +213,7 @@ class DerivedColumn:
         rows = log.since(self.version) if self.version >= 0 else None
         self.grow()
         table = self._table
-        for row in range(table.size) if rows is None else set(rows):
+        for row in range(table.extent) if rows is None else set(rows):
             self._values[row] = self._value_of(table.info(row)) if table.node_at(row) is not None else 0
         self.version = log.version
         return self

@@ -39,7 +39,7 @@ class DerivedArrays(ABC):
         if self._layout != table.layout:
             self._layout = table.layout
             self.rebind()
-        missed = log.version - self.version if self.version >= 0 else table.size
+        missed = log.version - self.version if self.version >= 0 else table.extent
         few = log.since(self.version) if missed <= policy.ROWWISE_ROWS else None
         if few is not None:
             for row in few if missed == 1 else set(few):
@@ -49,8 +49,8 @@ class DerivedArrays(ABC):
             if rows is not None:
                 self.compute(rows)
             else:
-                for start in range(0, max(table.size, 1), policy.PORTION):
-                    self.compute(slice(start, min(start + policy.PORTION, table.size)))
+                for start in range(0, max(table.extent, 1), policy.PORTION):
+                    self.compute(slice(start, min(start + policy.PORTION, table.extent)))
         self.version = log.version
 
     @abstractmethod

@@ -13,6 +13,7 @@ from typing import Final
 from attrs import field
 
 from .._base.brief import brief_of
+from .._base.undo import UndoLog
 from .._base.value import record
 from ..api import Node, Pod, group_of
 from ..errors import InvariantError
@@ -35,6 +36,7 @@ class GroupMembers:
     """The members of all groups. Each method is O(1) unless it says otherwise."""
 
     _groups: dict[str, _Group] = field(factory=dict)
+    undo: UndoLog = field(factory=UndoLog)
 
     # ---- looking -----------------------------------------------------------------------------------------
 
@@ -68,12 +70,16 @@ class GroupMembers:
 
     def set_unscheduled(self, key: str, pod: Pod) -> None:
         """Count a pod without a node, or its later version. One that counts as scheduled stays so."""
+        if self.undo.marks:
+            self._save(key)
         group = self._groups.setdefault(key, _Group())
         if pod.uid not in group.scheduled:
             group.unscheduled[pod.uid] = pod
 
     def set_scheduled(self, key: str, pod: Pod) -> None:
         """Count a pod that has a node."""
+        if self.undo.marks:
+            self._save(key)
         group = self._groups.setdefault(key, _Group())
         group.unscheduled.pop(pod.uid, None)
         group.scheduled[pod.uid] = pod
@@ -83,6 +89,8 @@ class GroupMembers:
         group = self._groups.get(key)
         if group is None:
             return
+        if self.undo.marks:
+            self._save(key)
         group.scheduled.pop(pod.uid, None)
         if pending is not None:
             group.unscheduled[pod.uid] = pending
@@ -92,8 +100,31 @@ class GroupMembers:
         """Remove a pod without a node that is gone."""
         group = self._groups.get(key)
         if group is not None:
+            if self.undo.marks:
+                self._save(key)
             group.unscheduled.pop(uid, None)
             self._drop_if_empty(key, group)
+
+    def copied(self) -> GroupMembers:
+        """Return an independent copy with a log of its own; O(members)."""
+        groups = {
+            key: _Group(dict(each.unscheduled), dict(each.scheduled)) for key, each in self._groups.items()
+        }
+        return GroupMembers(groups)
+
+    def _save(self, key: str) -> None:
+        """Let a trial take back what follows of one group; O(members), once for each trial."""
+        owner = (id(self), key)
+        if not self.undo.is_saved(owner):
+            group = self._groups.get(key)
+            copy = None if group is None else _Group(dict(group.unscheduled), dict(group.scheduled))
+            self.undo.save(owner, (self._set_back, key, copy))
+
+    def _set_back(self, key: str, group: _Group | None) -> None:
+        if group is None:
+            self._groups.pop(key, None)
+        else:
+            self._groups[key] = group
 
     def _drop_if_empty(self, key: str, group: _Group) -> None:
         if not group.unscheduled and not group.scheduled:
@@ -126,6 +157,13 @@ class GroupCache(Cache):
     """Pods without a node by key, to which a member returns whose assumption is taken back."""
     changes: int = 0
 
+    def __attrs_post_init__(self) -> None:
+        Cache.__attrs_post_init__(self)
+        self.members.undo = self.undo
+
+    def _undone(self) -> None:
+        self.changes += 1
+
     def assume_pod(self, pod: Pod) -> None:
         """See :class:`Cache`."""
         Cache.assume_pod(self, pod)
@@ -156,12 +194,17 @@ class GroupCache(Cache):
     def set_node(self, node: Node) -> None:
         """See :class:`Cache`."""
         Cache.set_node(self, node)
-        self.changes += 1
+        self._node_changed()
 
     def remove_node(self, name: str) -> bool:
         """See :class:`Cache`."""
-        self.changes += 1
+        self._node_changed()
         return Cache.remove_node(self, name)
+
+    def _node_changed(self) -> None:
+        self.changes += 1
+        if self.undo.marks:
+            self.undo.entries.append((self._undone,))
 
     def check_invariants(self) -> None:
         """See :class:`Cache`."""

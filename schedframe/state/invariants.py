@@ -53,7 +53,7 @@ def _check_rows(table: TableStore, used: list[int]) -> None:
     for row in used:
         name = table.name_of(row)
         same(f"row of {name}", table.row_of(name), row)
-        if table.node_at(row) is None and not table.pods_at(row) and not table._trials.marks:
+        if table.node_at(row) is None and not table.pods_at(row) and not table.undo.marks:
             raise InvariantError(f"row {row} of {name} has neither node nor pods, and is not free")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import field
 
+from .._base.undo import UndoLog
 from .._base.value import record
 from ..api import Node
 from ..errors import InvariantError
@@ -37,6 +38,7 @@ class NodeOrder:
     _names: list[str] = field(factory=list)
     _arrived: set[str] = field(factory=set)
     _left: set[str] = field(factory=set)
+    undo: UndoLog = field(factory=UndoLog)
 
     def add(self, node: Node) -> None:
         """Add a node, or replace the one of that name."""
@@ -44,6 +46,8 @@ class NodeOrder:
         old = self._zone_of.get(name)
         if old == zone:
             return
+        if self.undo.marks:
+            self._save()
         if old is not None:
             self._drop(name, old)
         elif name in self._left:
@@ -55,10 +59,11 @@ class NodeOrder:
 
     def remove(self, name: str) -> None:
         """Remove a node, if it is here."""
-        zone = self._zone_of.pop(name, None)
-        if zone is None:
+        if name not in self._zone_of:
             return
-        self._drop(name, zone)
+        if self.undo.marks:
+            self._save()
+        self._drop(name, self._zone_of.pop(name))
         if name in self._arrived:
             self._arrived.discard(name)
         else:
@@ -67,6 +72,8 @@ class NodeOrder:
     def names(self) -> list[str]:
         """Return all names: the first of each zone, then the second of each, and so on. Read-only."""
         if self._arrived or self._left:
+            if self.undo.marks:
+                self._save()
             self._names = self._interleave()
             self._arrived.clear()
             self._left.clear()
@@ -83,6 +90,33 @@ class NodeOrder:
             raise InvariantError(f"zones {self._zones} do not hold the nodes {self._zone_of}")
         if (set(self._names) | self._arrived) - self._left != filed.keys() or self._arrived & self._left:
             raise InvariantError(f"{self._names} and {self._arrived} less {self._left} are not {list(filed)}")
+
+    def copied(self) -> NodeOrder:
+        """Return an independent copy with a log of its own; O(nodes)."""
+        zones = {zone: dict(names) for zone, names in self._zones.items()}
+        arrived, left = set(self._arrived), set(self._left)
+        return NodeOrder(zones, dict(self._zone_of), list(self._names), arrived, left)
+
+    def _save(self) -> None:
+        """Let a trial take back all that follows; O(nodes), once for each trial that changes the order."""
+        if self.undo.is_saved(id(self)):
+            return
+        zones = {zone: dict(names) for zone, names in self._zones.items()}
+        arrived, left = set(self._arrived), set(self._left)
+        self.undo.save(
+            id(self), (self._set_back, zones, dict(self._zone_of), list(self._names), arrived, left)
+        )
+
+    def _set_back(
+        self,
+        zones: dict[Zone, dict[str, None]],
+        zone_of: dict[str, Zone],
+        names: list[str],
+        arrived: set[str],
+        left: set[str],
+    ) -> None:
+        self._zones, self._zone_of, self._names = zones, zone_of, names
+        self._arrived, self._left = arrived, left
 
     def _drop(self, name: str, zone: Zone) -> None:
         members = self._zones[zone]

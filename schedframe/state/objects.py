@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attrs import field
 
+from .._base.undo import UndoDict, UndoLog
 from .._base.value import record
 from ..api import ClusterObject, ObjectLookup
 from . import policy
@@ -29,11 +31,17 @@ class ObjectStore(ObjectLookup):
     _versions: dict[str, int] = field(factory=dict)
     _changed: dict[str, list[str]] = field(factory=dict)
     """Kind → keys of the objects that changed last, oldest first, possibly repeated."""
+    _reverts: dict[str, int] = field(factory=dict)
+    undo: UndoLog = field(factory=UndoLog, repr=False)
+    """The log of the trials that take changes back."""
 
     def set(self, obj: ClusterObject) -> None:
         """Add an object or replace the one of the same kind and key."""
         kind, key = obj.KIND, obj.key
-        self._objects.setdefault(kind, {})[key] = obj
+        objects = self._objects.get(kind)
+        if objects is None:
+            objects = self._objects[kind] = UndoDict(self.undo, undone=partial(self._undone, kind))
+        objects[key] = obj
         self._log(kind, key)
 
     def remove(self, kind: str, key: str) -> bool:
@@ -56,6 +64,29 @@ class ObjectStore(ObjectLookup):
     def version(self, kind: str) -> int:
         """Return the number of changes of that kind so far."""
         return self._versions.get(kind, 0)
+
+    def reverts(self, kind: str) -> int:
+        """Return the number of changes of objects of *kind* that trials took back.
+
+        What keeps the newest version of an object, or knows which ones are gone for good, begins again when
+        this changes: an earlier version is the right one then.
+        """
+        return self._reverts.get(kind, 0)
+
+    def _undone(self, kind: str, key: str) -> None:
+        self._reverts[kind] = self._reverts.get(kind, 0) + 1
+        self._log(kind, key)
+
+    def copied(self) -> dict[str, dict[str, Any]]:
+        """Return all objects by kind and key, as independent dictionaries."""
+        return {kind: {**objects} for kind, objects in self._objects.items()}
+
+    def fill(self, objects: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take over *objects* by kind and key, as the first ones."""
+        for kind, by_key in objects.items():
+            self._objects[kind] = UndoDict(self.undo, dict(by_key), partial(self._undone, kind))
+            self._versions[kind] = len(by_key)
+            self.changes += len(by_key)
 
     def changed_since(self, kind: str, version: int) -> Sequence[str] | None:
         """Return keys of the objects of *kind* that changed after *version*, oldest first, possibly repeated.

@@ -84,6 +84,13 @@ class ResourceColumns:
         self.first_allocatable, self.first_requested = self.matrix[:first], self.matrix[first : 2 * first]
         self.non_zero, self.room = self.matrix[-3:-1], self.matrix[-1]
 
+    def copied(self) -> ResourceColumns:
+        """Return an independent copy."""
+        arrays = (self.pod_count.copy(), self.allowed_pods.copy(), self.matrix.copy())
+        copy = ResourceColumns(*arrays, self.sparse.copied(), zeros=self._zeros.copy())
+        copy._huge, copy._excess = self._huge.copy(), dict(self._excess)
+        return copy
+
     def names(self) -> tuple[str, ...]:
         """Return all resources that any node has or any pod requests, and those that always have a column."""
         return tuple(dict.fromkeys((*FIRST_RESOURCES, PODS, *self.sparse)))

@@ -74,6 +74,14 @@ class SparseAmounts:
             column[list(self.entries)] = list(self.entries.values())
         return column
 
+    def copied(self) -> SparseAmounts:
+        """Return an independent copy."""
+        if self.column is None:
+            return SparseAmounts(dict(self.entries))
+        column = self.column.copy()
+        cells, column.flags.writeable = column.data, False
+        return SparseAmounts({}, column, cells, self._rows)
+
     def densify(self, capacity: int) -> None:
         """Turn entries into a column, or lengthen the column."""
         self.column = column = self.as_column(capacity)
@@ -129,6 +137,15 @@ class SparseResources:
     resources: dict[str, SparseResource] = field(factory=dict)
     _recent: dict[str, SparseResource] = field(factory=dict)
     """Resources of few rows with columns, in order of their last read."""
+
+    def copied(self) -> SparseResources:
+        """Return an independent copy; O(amounts)."""
+        resources = {
+            name: SparseResource(each.allocatable.copied(), each.requested.copied())
+            for name, each in self.resources.items()
+        }
+        recent = {name: resources[name] for name in self._recent}
+        return SparseResources(self.capacity, self.layout, resources, recent)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.resources)

@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Protocol, cast
-
-import numpy as np
-import numpy.typing as npt
-from attrs import field
+from collections.abc import Mapping
 
 from .._base.value import record
-from ..api import Node, Pod, PodResources, Taint
+from ..api import Node, Pod
 from ..errors import InvariantError
-from .change_log import ChangeLog
-from .images import ImageIndex
-from .node_info import NO_NODE, NodeInfo
+from .images import NO_IMAGES, ImageState
+from .node_info import NO_NODE
 from .ports import count_port_at
 from .read_only import read_only
-from .resource_columns import FIRST_CAPACITY, ResourceColumns, longer
-from .undo_log import UndoLog, put_back
-
-Column = npt.NDArray[np.int64]
-Positions = npt.NDArray[np.intp]
-
-
-class PodListener(Protocol):
-    """Counts of pods that the store keeps in step."""
-
-    def count(self, row: int, pod: Pod, sign: int) -> None:
-        """Count a pod that was added to (1) or removed from (-1) a row."""
-        ...
-
-    def grow(self) -> None:
-        """Make room for ``capacity`` rows."""
-        ...
-
-    def end_trial(self) -> None:
-        """Process the end of the outermost trial."""
-        ...
+from .resource_columns import longer
+from .table_view import TableView
 
 
 @record(eq=False)
-class TableStore:
+class TableStore(TableView):
     """Rows of nodes with their pods: the base of :class:`.NodeTable`, without what is derived from rows.
 
     A row belongs to a node name from the first node or pod of that name until its node and its last pod are
@@ -49,150 +24,9 @@ class TableStore:
     made at first use and kept in step from then on.
     """
 
-    size: int = 0
-    """Rows in use, holes included: columns are valid on ``[:size]``."""
-    capacity: int = FIRST_CAPACITY
-    alive: npt.NDArray[np.bool_] = field(init=False)
-    """Rows that have a node; read-only, like all arrays that the table hands out."""
-    num_nodes: int = 0
-    unschedulable: npt.NDArray[np.bool_] = field(init=False)
-    pods_with_affinity: int = 0
-    """Pods with pod affinity or anti-affinity terms; as long as there are none, no pod groups are needed."""
-    affinity_changes: int = 0  # how often such a pod was added or removed
-    row_log: ChangeLog = field(factory=ChangeLog)
-    """Every change of a row."""
-    node_log: ChangeLog = field(factory=ChangeLog)
-    """Only changes of the node itself: added, replaced, removed."""
-    last_assume: tuple[int, int, PodResources] | None = None
-    """The last addition of a pod that left room for another one: version of ``row_log``, row and requests."""
-    replaced_log: ChangeLog = field(factory=ChangeLog)
-    """Rows on which a pod was replaced by a version that counts the same (:meth:`replace_pod`)."""
-    images: ImageIndex = field(factory=ImageIndex)
-    tainted: dict[int, tuple[Taint, ...]] = field(factory=dict)
-    """Taints of the rows whose node has any; equal ones are mostly one object. Read-only."""
-    ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(factory=dict)
-    """(protocol, port) → row → host IP → users."""
-    _amounts: ResourceColumns = field(factory=ResourceColumns)
-    _row_of: dict[str, int] = field(factory=dict)
-    _names: list[str | None] = field(factory=list)
-    _nodes: list[Node | None] = field(factory=list)
-    _pods: list[dict[str, Pod] | None] = field(factory=list)
-    _infos: list[NodeInfo | None] = field(factory=list)
-    _free: list[int] = field(factory=list)
-    _alive: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.bool_))
-    _unschedulable: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.bool_))
-    _listener: PodListener | None = None
-    _trials: UndoLog = field(factory=UndoLog)
-
     def __attrs_post_init__(self) -> None:
-        self.alive, self.unschedulable = read_only(self._alive), read_only(self._unschedulable)
-
-    # ---- looking -----------------------------------------------------------------------------------------
-
-    @property
-    def layout(self) -> int:
-        """Changes when columns are moved: arrays and memoryviews taken before show old values then."""
-        return self._amounts.sparse.layout
-
-    @property
-    def pod_count(self) -> Column:
-        """Number of pods on each row, int64 of shape ``(capacity,)``."""
-        return self._amounts.pod_count
-
-    @property
-    def allowed_pods(self) -> Column:
-        """How many pods each node allows, int64 of shape ``(capacity,)``."""
-        return self._amounts.allowed_pods
-
-    def row_of(self, name: str) -> int | None:
-        """Return the row of that node, or of pods on a node of that name; ``None`` if there is neither."""
-        return self._row_of.get(name)
-
-    def live_row(self, name: str) -> int | None:
-        """Return the row of that node, ``None`` if there is no such node."""
-        row = self._row_of.get(name)
-        return row if row is not None and self._nodes[row] is not None else None
-
-    def name_of(self, row: int) -> str:
-        """Return the node name of a row in use."""
-        name = self._names[row]
-        if name is None:
-            raise InvariantError(f"row {row} is not in use")
-        return name
-
-    def names_of(self, rows: Iterable[int]) -> list[str]:
-        """Return the node names of rows in use; O(rows)."""
-        known = self._names
-        names = [known[row] for row in rows]
-        if None in names:
-            raise InvariantError(f"a row of {rows} is not in use")
-        return cast("list[str]", names)
-
-    def node_at(self, row: int) -> Node | None:
-        """Return the node of a row, ``None`` for a hole."""
-        return self._nodes[row]
-
-    def nodes(self) -> tuple[slice | Positions, list[Node]]:
-        """Return the rows that have a node, and these nodes. Read-only."""
-        if self.num_nodes == self.size:
-            return slice(0, self.size), cast("list[Node]", self._nodes)
-        rows = self.alive[: self.size].nonzero()[0]
-        return rows, cast("list[Node]", [self._nodes[row] for row in rows.tolist()])
-
-    def pods_at(self, row: int) -> dict[str, Pod]:
-        """Return the pods of a row by uid. Read-only."""
-        pods = self._pods[row]
-        return {} if pods is None else pods
-
-    def used_rows(self) -> Iterator[int]:
-        """Return the rows that belong to a name."""
-        return (row for row in range(self.size) if self._names[row] is not None)
-
-    def info(self, row: int) -> NodeInfo:
-        """Return the row as a :class:`NodeInfo`, kept in step with the table from now on."""
-        info = self._infos[row]
-        if info is None:
-            pods = self._pods[row]
-            if pods is None:
-                pods = self._pods[row] = {}
-            node = self._nodes[row] or NO_NODE
-            info = NodeInfo(self.name_of(row), node, pods, row=row, images=self.images)
-            for pod in pods.values():
-                info.apply(pod, 1)
-            self._infos[row] = info
-        return info
-
-    def resources(self) -> tuple[str, ...]:
-        """Return all resources that any node has or any pod requests, and those that always have columns."""
-        return self._amounts.names()
-
-    def is_absent(self, resource: str) -> bool:
-        """Return whether no node has any of *resource*; false for cpu, memory, storage and pods. O(1)."""
-        return self._amounts.sparse.is_absent(resource)
-
-    def allocatable(self, resource: str) -> Column:
-        """Return allocatable amounts, int64 of shape ``(capacity,)``; zeros for an unknown resource."""
-        return self._amounts.allocatable(resource)
-
-    def requested(self, resource: str) -> Column:
-        """Return sums of requests of the pods on each row, int64 of shape ``(capacity,)``."""
-        return self._amounts.requested(resource)
-
-    def non_zero_requested(self, resource: str) -> Column:
-        """As :meth:`requested` for ``cpu``, ``memory``; a container without requests counts 100m, 200Mi."""
-        column: Column = self._amounts.non_zero[0 if resource == "cpu" else 1]
-        return column
-
-    def row_state(self, row: int) -> tuple[Any, ...] | None:
-        """Return all amounts of a row: rows with equal states do not differ in what there is and what is used
-        of any resource, nor in whether there is room for another pod; only in the number of pods. ``None`` if
-        there are too many resources to compare. O(resources).
-        """
-        return self._amounts.row_state(row)
-
-    def state_columns(self) -> Iterator[Column]:
-        """Return the columns whose values at a row are its :meth:`row_state`."""
-        return self._amounts.state_columns()
+        TableView.__attrs_post_init__(self)
+        self.undo.when_over.append(self._end_trials)
 
     # ---- nodes -------------------------------------------------------------------------------------------
 
@@ -202,17 +36,46 @@ class TableStore:
         if row is None:
             row = self._take_row(node.name)
         old = self._nodes[row]
+        if self.undo.marks:
+            self.undo.entries.append((self._undo_node, row, old, self._images_of(old)))
+        self._put_node(row, node)
+        return row
+
+    def remove_node(self, name: str) -> bool:
+        """Remove the node; its pods stay under its name. Return whether there was one."""
+        row = self.live_row(name)
+        if row is None:
+            return False
+        if self.undo.marks:
+            node = self._nodes[row]
+            self.undo.entries.append((self._undo_node, row, node, self._images_of(node)))
+        self._drop_node(row)
+        self._release_if_empty(row)
+        return True
+
+    def _images_of(self, node: Node | None) -> dict[str, ImageState]:
+        return {} if node is None else self.images.states_of(node)
+
+    def _undo_node(self, row: int, node: Node | None, images: dict[str, ImageState]) -> None:
+        if node is None:
+            self._drop_node(row)
+        else:
+            self._put_node(row, node, images)
+
+    def _put_node(self, row: int, node: Node, images: Mapping[str, ImageState] = NO_IMAGES) -> None:
+        """Let *node* be that of a row; *images*: their former entries in the index, which come back."""
+        old = self._nodes[row]
         if old is None:
             self.num_nodes += 1
             self._alive[row] = True
             self._membership_changed()
         self._nodes[row] = node
-        had, images = () if old is None else old.status.images, node.status.images
-        if images is not had and images != had:
+        had, has = () if old is None else old.status.images, node.status.images
+        if has is not had and has != had:
             # Not at every heartbeat: readers of the index would process all rows again.
             if old is not None:
                 self.images.remove(row, old)
-            self.images.add(row, node)
+            self.images.add(row, node, images)
         self._amounts.set_allocatable(row, node.allocatable, {} if old is None else old.allocatable)
         self._unschedulable[row] = node.spec.unschedulable
         if node.spec.taints:
@@ -223,13 +86,9 @@ class TableStore:
         if info is not None:
             info.node = node
         self._touch_node(row)
-        return row
 
-    def remove_node(self, name: str) -> bool:
-        """Remove the node; its pods stay under its name. Return whether there was one."""
-        row = self.live_row(name)
-        if row is None:
-            return False
+    def _drop_node(self, row: int) -> None:
+        """Take the node of a row away."""
         node = self._nodes[row]
         assert node is not None
         self.images.remove(row, node)
@@ -244,8 +103,6 @@ class TableStore:
         if info is not None:
             info.node = NO_NODE
         self._touch_node(row)
-        self._release_if_empty(row)
-        return True
 
     # ---- pods --------------------------------------------------------------------------------------------
 
@@ -264,8 +121,8 @@ class TableStore:
             raise InvariantError(f"pod {pod.key} ({uid}) counts on node {name} already")
         pods[uid] = pod
         self._apply(row, pod, 1)
-        if self._trials.marks:
-            self._trials.entries.append((row, pod, None))
+        if self.undo.marks:
+            self.undo.entries.append((self._undo_add, row, pod))
         return row
 
     def remove_pod(self, name: str, uid: str) -> Pod:
@@ -274,11 +131,11 @@ class TableStore:
         pods = self._pods[row]
         if pods is None:
             raise KeyError(uid)
-        order = tuple(pods) if self._trials.marks else ()
+        order = tuple(pods) if self.undo.marks else ()
         pod = pods.pop(uid)
         self._apply(row, pod, -1)
         if order:
-            self._trials.entries.append((row, pod, order if order[-1] != uid else ()))
+            self.undo.entries.append((self._undo_removal, row, pod, order if order[-1] != uid else ()))
         if not pods:
             self._release_if_empty(row)
         return pod
@@ -292,6 +149,8 @@ class TableStore:
         pods = self._pods[row]
         if pods is None or uid not in pods:
             raise KeyError(uid)
+        if self.undo.marks:
+            self.undo.entries.append((self._undo_replacement, row, pods[uid]))
         pods[uid] = pod
         self.replaced_log.append(row)
 
@@ -316,63 +175,88 @@ class TableStore:
     # ---- trials ------------------------------------------------------------------------------------------
 
     def mark(self) -> int:
-        """Begin a trial, or one within it; return the mark for :meth:`rollback` to the present pods."""
-        return self._trials.begin()
+        """Begin a trial, or one within it; return the mark for :meth:`rollback` to the present rows."""
+        return self.undo.begin()
 
     @property
     def on_trial(self) -> bool:
         """Whether a trial is under way, or is being undone."""
-        return bool(self._trials.marks) or self._trials.undoing
+        return bool(self.undo.marks)
 
     def rollback(self, mark: int) -> None:
-        """End the trial that began with *mark* and those within it: undo their pod changes, order included.
+        """End the trial that began with *mark* and those within it: undo their changes, order included.
 
-        O(changes). Raises :class:`InvariantError` if that trial is over. Rows that became empty are given
-        back when the outermost trial ends.
+        O(changes). Raises :class:`InvariantError` if that trial is over. Rows that it took are given back.
         """
-        trials = self._trials
-        entries, trials.undoing = trials.end(mark), True
-        for row, pod, order in entries:
-            pods = self.pods_at(row)
-            if order is None:
-                del pods[pod.uid]
-                self._apply(row, pod, -1)
-                trials.vacant.add(row)
-            else:
-                put_back(pods, pod, order)
-                self._apply(row, pod, 1)
-        trials.undoing = False
-        if not trials.marks:
-            for row in sorted(trials.vacant):
-                self._release_if_empty(row)
-            trials.vacant.clear()
-            if self._listener is not None:
-                self._listener.end_trial()
+        self.undo.revert(mark)
+
+    def _undo_add(self, row: int, pod: Pod) -> None:
+        del self.pods_at(row)[pod.uid]
+        self._apply(row, pod, -1)
+
+    def _undo_removal(self, row: int, pod: Pod, order: tuple[str, ...]) -> None:
+        """Insert a removed pod again at its old position."""
+        pods = self.pods_at(row)
+        pods[pod.uid] = pod
+        if order:
+            before = {uid: pods[uid] for uid in order}
+            pods.clear()
+            pods.update(before)
+        self._apply(row, pod, 1)
+
+    def _undo_replacement(self, row: int, pod: Pod) -> None:
+        self.pods_at(row)[pod.uid] = pod
+        self.replaced_log.append(row)
+
+    def _end_trials(self) -> None:
+        vacant, self._vacant = self._vacant, {}
+        for row in vacant:
+            self._release_if_empty(row)
+        if self._listener is not None:
+            self._listener.end_trial()
 
     # ---- rows --------------------------------------------------------------------------------------------
 
     def _take_row(self, name: str) -> int:
-        if self._free:
+        is_free = bool(self._free)
+        if is_free:
             row = self._free.pop()
-            self._names[row] = name
         else:
             row = self.size
-            if row == self.capacity:
-                self._grow(2 * self.capacity)
-            self._names.append(name)
-            self._nodes.append(None)
-            self._pods.append(None)
-            self._infos.append(None)
+            if row == self.extent:
+                self._add_row()
             self.size += 1
+        self._names[row] = name
         self._row_of[name] = row
         self._membership_changed()
+        if self.undo.marks:
+            self.undo.entries.append((self._give_back, row, name, is_free))
         return row
+
+    def _add_row(self) -> None:
+        if self.extent == self.capacity:
+            self._grow(2 * self.capacity)
+        self._names.append(None)
+        self._nodes.append(None)
+        self._pods.append(None)
+        self._infos.append(None)
+        self.extent += 1
+
+    def _give_back(self, row: int, name: str, was_free: bool) -> None:
+        """Undo :meth:`_take_row`: ties are drawn among ``size`` rows, so it has to be what it was."""
+        del self._row_of[name]
+        self._names[row] = self._pods[row] = self._infos[row] = None
+        if was_free:
+            self._free.append(row)
+        else:
+            self.size -= 1
+        self._membership_changed()
 
     def _release_if_empty(self, row: int) -> None:
         if self._nodes[row] is not None or self._pods[row]:
             return
-        if self._trials.marks:
-            self._trials.vacant.add(row)
+        if self.undo.marks:
+            self._vacant[row] = None
             return
         name = self._names[row]
         if name is not None:

@@ -6,7 +6,7 @@ from typing import get_args
 
 from schedframe import InMemoryCluster, Scheduler
 from schedframe.cycle.messages import Message
-from schedframe.simulate.dry_run import dry_run
+from schedframe.fork.dry_run import dry_run
 
 from .build import World, make_node, make_pod
 from .executors import ManualExecutor

@@ -41,7 +41,7 @@ class PodGroupsMachine(RuleBasedStateMachine):
         self.pods: dict[str, tuple[str, Pod]] = {}
         """Uid → node name, pod."""
         self.asked: dict[tuple[str, str | None], CountColumn] = {}
-        self.trials: list[tuple[int, dict[str, tuple[str, Pod]]]] = []
+        self.trials: list[tuple[int, dict[str, Node], dict[str, tuple[str, Pod]]]] = []
         self.serial = 0
 
     @initialize(short=st.booleans(), early=st.booleans(), crowd=st.booleans())
@@ -96,12 +96,12 @@ class PodGroupsMachine(RuleBasedStateMachine):
 
     @rule()
     def mark(self) -> None:
-        self.trials.append((self.table.mark(), dict(self.pods)))
+        self.trials.append((self.table.mark(), dict(self.nodes), dict(self.pods)))
 
     @precondition(lambda self: self.trials)
     @rule()
     def rollback(self) -> None:
-        mark, self.pods = self.trials.pop()
+        mark, self.nodes, self.pods = self.trials.pop()
         self.table.rollback(mark)
 
     @rule(

@@ -31,12 +31,22 @@ def headroom(info: NodeInfo) -> int:
     return info.allocatable.get("cpu", 0) - requested + 1000 * len(info.pods)
 
 
+def rows_of(table: NodeTable) -> tuple[object, ...]:
+    """Return all that a revert has to set back: rows, numbers and order, free rows, sizes of images."""
+    rows = [
+        (name, table.node_at(row), tuple(table.pods_at(row).items()))
+        for row, name in enumerate(table._names[: table.size])
+    ]
+    images = {name: (state.size, state.rows) for name, state in table.images._states.items()}
+    return rows, list(table._free), table.size, images
+
+
 class NodeTableMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.table = NodeTable()
         self.model = NaiveTable()
-        self.trials: list[tuple[int, dict[str, dict[str, Pod]]]] = []
+        self.trials: list[tuple[int, NaiveTable, tuple[object, ...]]] = []
         self.snapshots: list[tuple[Snapshot, NaiveTable]] = []
         self.latest: Snapshot | None = None
         self.occupied: set[str] = set()
@@ -97,7 +107,7 @@ class NodeTableMachine(RuleBasedStateMachine):
         with pytest.raises(KeyError):
             self.table.replace_pod(name, make_pod("unknown", name))
 
-    @precondition(lambda self: self.model.located() and not self.trials)
+    @precondition(lambda self: self.model.located())
     @rule(data=st.data())
     def replace_pod(self, data: st.DataObject) -> None:
         name, pod = data.draw(st.sampled_from(self.model.located()))
@@ -117,15 +127,23 @@ class NodeTableMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.trials) < 3)
     @rule()
     def mark(self) -> None:
-        self.trials.append((self.table.mark(), self.model.copy_of_pods()))
+        model = NaiveTable(dict(self.model.nodes), self.model.copy_of_pods())
+        self.trials.append((self.table.mark(), model, rows_of(self.table)))
+
+    @precondition(lambda self: self.trials)
+    @rule()
+    def keep(self) -> None:
+        """What is tried in the innermost trial becomes part of the one around it."""
+        self.table.undo.keep(self.trials.pop()[0])
 
     @precondition(lambda self: self.trials)
     @rule(data=st.data())
     def rollback(self, data: st.DataObject) -> None:
         depth = data.draw(st.integers(0, len(self.trials) - 1))
-        mark, self.model.pods = self.trials[depth]
+        mark, self.model, before = self.trials[depth]
         del self.trials[depth:]
         self.table.rollback(mark)
+        assert rows_of(self.table) == before
         with pytest.raises(InvariantError, match="trials are under way"):
             self.table.rollback(mark)
 

@@ -45,6 +45,7 @@ class ClaimTracker:
     usage: DeviceUsage = field(factory=DeviceUsage)
     pools: PoolIndex = field(init=False)
     _version: int = -1
+    _reverts: int = 0
     _claims: dict[str, ResourceClaim] = field(factory=dict)
     """Key → newest known version."""
     _in_flight: dict[str, ResourceClaim] = field(factory=dict)
@@ -98,6 +99,8 @@ class ClaimTracker:
     def sync(self) -> None:
         """Apply the events and writes since the last call."""
         self.pools.sync()
+        if self._objects.reverts(CLAIM) != self._reverts:
+            self._begin_again()
         while self._reported:
             written = self._reported.popleft()
             self.assume(written.claim)
@@ -112,6 +115,16 @@ class ClaimTracker:
         for key in dict.fromkeys(changed):
             self._apply(key, self._objects.get(CLAIM, key))
         self._version = version
+
+    def _begin_again(self) -> None:
+        """Forget what a trial wrote and the versions that it has taken back: all claims are read again."""
+        self._reverts, self._version = self._objects.reverts(CLAIM), -1
+        self._reported.clear()
+        for claim in self._claims.values():
+            self.usage.hold(claim.uid, ())
+        self._claims.clear()
+        self._extended.clear()
+        self._gone.clear()
 
     def assume(self, claim: ResourceClaim) -> None:
         """Apply the result of a write; older events are ignored from now on."""

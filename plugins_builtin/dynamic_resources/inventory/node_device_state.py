@@ -151,7 +151,7 @@ class NodeDeviceStates:
             longer = np.full(table.capacity, NOWHERE, np.int32)
             longer[: len(self._row_views)] = self._row_views
             self._row_views = longer
-        rows: Iterable[int] = range(table.size)
+        rows: Iterable[int] = range(table.extent)
         if changed is not None and names is not None and "" not in names:
             live = (table.live_row(name) for name in dict.fromkeys(names))
             rows = {*changed, *(row for row in live if row is not None)}

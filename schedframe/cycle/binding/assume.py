@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..core import Core
 from .activation import activate_requested
 from .attempt import Attempt
-from .bind import roll_back, start_binding
+from .bind import roll_back, start_binding, unreserve
 from .failure import handle_failure
 from .pod_status import publish_expected_node
 
@@ -25,6 +25,8 @@ def place(core: Core, attempt: Attempt, *, publish: bool = True) -> None:
             nominator.delete(assumed)
         framework = attempt.framework
         if framework.plan.reserve and not attempt.idle:
+            if core.undo.marks:
+                core.undo.entries.append((unreserve, core, attempt))
             status = framework.run_reserve(attempt.state, assumed, attempt.node_name)
             if status is not None:
                 roll_back(core, attempt)

@@ -202,9 +202,16 @@ def roll_back(core: Core, attempt: Attempt) -> bool:
     assumed = attempt.assumed
     assert assumed is not None
     core.binding.pop(assumed.uid, None)
+    unreserve(core, attempt)
+    return core.cache.forget_pod(assumed)
+
+
+def unreserve(core: Core, attempt: Attempt) -> None:
+    """Undo reserve, last plugin first; does no harm twice."""
+    assumed = attempt.assumed
+    assert assumed is not None
     for problem in attempt.framework.run_unreserve(attempt.state, assumed, attempt.node_name):
         core.report_returned(problem, assumed, "unreserve")
-    return core.cache.forget_pod(assumed)
 
 
 def emit(

@@ -73,7 +73,7 @@ class ClassColumns:
         self._verdicts: Verdicts | None = None
         self._row_version, self._node_version = self.table.row_log.version, self.table.node_log.version
         self._take_node_scores()
-        self._evaluate(slice(self.table.size), self.table.rows())
+        self._evaluate(slice(self.table.extent), self.table.rows())
 
     @property
     def nbytes(self) -> int:
@@ -150,7 +150,7 @@ class ClassColumns:
             if positions is not None:
                 self._evaluate(positions, Rows.ascending(table, positions[table.alive[positions]]))
                 return
-        self._evaluate(slice(table.size), table.rows())
+        self._evaluate(slice(table.extent), table.rows())
 
     def _evaluate(self, index: slice | Positions, rows: Rows) -> None:
         """Evaluate *rows*, which of the ones at *index* have nodes, by columns in portions."""

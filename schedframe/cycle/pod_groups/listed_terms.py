@@ -86,10 +86,9 @@ class ListedTerms:
             pod = _without_required_anti(pod)
         self.table.add_pod(node_name, pod)
 
-    def remove(self, node_name: str, uid: str) -> None:
-        """Undo :meth:`add`."""
+    def forget(self, uid: str) -> None:
+        """Forget a member that the table has taken back."""
         self._unlisted.pop(uid, None)
-        self.table.remove_pod(node_name, uid)
 
     def end(self) -> None:
         """End one trial: the table takes the members back itself."""

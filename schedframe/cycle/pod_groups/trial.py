@@ -1,8 +1,9 @@
 """Place the members of a group one after another, on trial: the default algorithm of a group.
 
-Each member goes through the search of a single pod, with the members before it on their nodes. Everything is
-undone in the end: pods in the table, reservations and nominations. Behaviour: kube-scheduler v1.36
-(pkg/scheduler/schedule_one_podgroup.go), but that evictions are only chosen here, not begun.
+Each member goes through the search of a single pod, with the members before it on their nodes. The undo log
+of the core takes all of it back in the end: pods in the table, members, reservations and nominations.
+Behaviour: kube-scheduler v1.36 (pkg/scheduler/schedule_one_podgroup.go), but that evictions are only chosen
+here, not begun.
 """
 
 from __future__ import annotations
@@ -55,23 +56,18 @@ class Trial:
     record: Callable[[QueuedPodInfo, Decision], None] | None = None
     terms: ListedTerms = field(kw_only=True)
     _placed: list[MemberOutcome] = field(factory=list, init=False)
-    _nominated: list[tuple[MemberOutcome, str]] = field(factory=list, init=False)
     _evictions: list[Callable[[], object]] = field(factory=list, init=False)
 
     def run(self, infos: Sequence[QueuedPodInfo]) -> GroupOutcome:
         """Try the members in order; undo everything; return what became of them."""
-        table = self.core.cache.table
-        mark = table.mark()
+        undo = self.core.undo
+        depth = undo.begin()
         outcome = GroupOutcome(GroupResult.UNSCHEDULABLE, placement=self.placement)
         try:
             self._try_all(infos, outcome)
         finally:
-            for member in reversed(self._placed):
-                self._unreserve(member)
-            table.rollback(mark)
+            undo.revert(depth)
             self.terms.end()
-            for member, node_name in self._nominated:
-                self.core.queue.nominator.add(member.pod, node_name)
         outcome.evictions = self._evictions
         return outcome
 
@@ -155,34 +151,37 @@ class Trial:
         """Count the member on its node, run reserve and permit; take it back if one of them rejects it."""
         core, attempt = self.core, member.attempt
         assumed = attempt.assumed = member.pod.with_node_name(member.node_name)
-        state = attempt.state
+        state, entries = attempt.state, core.undo.entries
+        before = len(entries)
         self.terms.add(member.node_name, assumed)
         core.members.set_scheduled(self.group.key, assumed)
         nominator = core.queue.nominator
-        if nominator.nominations and (nominated := nominator.node_of(member.pod)) is not None:
-            self._nominated.append((member, nominated))
+        if nominator.nominations:
             nominator.delete(member.pod)
         self._placed.append(member)
         state.write(GROUP_TRIAL, True)
+        entries.append((self._unreserve, member))
         if self.framework.plan.reserve and not attempt.idle:
             status = self.framework.run_reserve(state, assumed, member.node_name)
             if status is not None:
-                self._take_back(member, status)
+                self._take_back(member, status, before)
                 return
         permit = self.framework.run_permit(state, assumed, member.node_name)
         if permit.status is not None:
-            self._take_back(member, permit.status)
+            self._take_back(member, permit.status, before)
             return
         member.permitted = not permit.waits
         if permit.waits:
             member.waits_for = ", ".join((*permit.reasons, WAIT_SUFFIX))
 
-    def _take_back(self, member: MemberOutcome, status: Status) -> None:
-        """Undo the assumption of the last member; it counts as rejected, or failed, with *status*."""
+    def _take_back(self, member: MemberOutcome, status: Status, before: int) -> None:
+        """Undo the assumption of the last member; it counts as rejected, or failed, with *status*.
+
+        *before*: number of changes of the trial before it.
+        """
         self._placed.pop()
-        self._unreserve(member)
-        assert member.attempt.assumed is not None
-        self.terms.remove(member.node_name, member.attempt.assumed.uid)
+        self.core.undo.back_to(before)
+        self.terms.forget(member.pod.uid)
         member.result = MemberResult.REJECTED if status.is_rejected else MemberResult.FAILED
         member.node_name, member.status, member.diagnosis = "", status, None
         member.nominating = CLEAR_NOMINATION
@@ -194,5 +193,4 @@ class Trial:
         if self.framework.plan.unreserve and not attempt.idle:
             for problem in self.framework.run_unreserve(attempt.state, assumed, member.node_name):
                 self.core.report_returned(problem, member.pod, "unreserve")
-        self.core.members.unset_scheduled(self.group.key, assumed, member.pod)
         attempt.state.delete(GROUP_TRIAL)

@@ -123,6 +123,7 @@ class Eviction:
             note = f"{_note(preemptor, candidate)}, where it did not run yet"
             self.handle.off_core(partial(_record_preempted, self.handle.cluster, victim, note), _nothing)
         if evicted:
+            self._save()
             self.last_victims[preemptor.uid] = None
             self._begin(_Preemptors((preemptor,)), evicted, _note(preemptor, candidate))
         return EvictionOrders(tuple(evicted), tuple(stopped), cleared)
@@ -132,10 +133,28 @@ class Eviction:
         evicted = [each for each in candidate.victims if not each.is_terminating and not self._stop(each)]
         if not evicted or not members:
             return
+        self._save()
         for member in members:
             self.last_victims[member.uid] = None
         note = f"Preempted by podgroup {uid} on node {candidate.node_name}"
         self._begin(_Preemptors(tuple(members)), evicted, note)
+
+    def _save(self) -> None:
+        """Let a trial take back what follows; O(preemptions in progress), once for each trial."""
+        undo = self._table.undo
+        if undo.marks and not undo.is_saved(id(self)):
+            before = dict(self.last_victims), set(self._under_way), deque(self._later), deque(self._evicted)
+            undo.save(id(self), (self._set_back, *before))
+
+    def _set_back(
+        self,
+        last_victims: dict[str, Pod | None],
+        under_way: set[_Preemptors],
+        later: deque[tuple[_Preemptors, Callable[[], None]]],
+        evicted: deque[str],
+    ) -> None:
+        self.last_victims, self._under_way = last_victims, under_way
+        self._later, self._evicted = later, evicted
 
     def _stop(self, victim: Pod) -> bool:
         waiting = self.handle.waiting_pods.get(victim.uid)

@@ -63,7 +63,12 @@ class GroupedMachine(RuleBasedStateMachine):
 
     @rule(row=st.sampled_from((0, 1, 3)))
     def go_beyond(self, row: int) -> None:
-        assert not self.grouped.update([len(self.values) - 4 + row], self.values)
+        """Rows that are not grouped: those with a score have to be, others may be what a trial gave back."""
+        beyond = len(self.values) - 4 + row
+        assert self.grouped.update([beyond], self.values)
+        with_score = self.values.copy()
+        with_score[beyond] = 1
+        assert not self.grouped.update([beyond], with_score)
 
     @rule(gains=st.lists(st.integers(0, 3), min_size=5, max_size=5), draw=st.integers(0, 100))
     def choose(self, gains: list[int], draw: int) -> None:

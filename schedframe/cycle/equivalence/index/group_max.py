@@ -135,6 +135,8 @@ class GroupMax:
         old_values, ids = self._values.data, self._ids.data
         for row in rows:
             if row >= size:
+                if now_values[row] == INFEASIBLE:
+                    continue
                 return False
             value, old = now_values[row], old_values[row]
             if value == old == INFEASIBLE:

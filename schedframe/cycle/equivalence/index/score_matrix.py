@@ -197,6 +197,7 @@ class ScoreMatrix:
             for each in self.slots:
                 each.point_to(self.row_of(each))
         self._matrix[number, : len(scores)] = narrowed(scores)
+        self._matrix[number, len(scores) :] = _REJECTED  # of a former slot, as the table gave rows back
         slot = MatrixSlot(self, owner, partial_scores, number, self.table.row_log.version)
         slot.point_to(self.row_of(slot))
         self.slots.append(slot)
