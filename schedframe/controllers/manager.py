@@ -90,6 +90,11 @@ class ControllerManager:
         """Handle no more changes."""
         self._subscription.close()
 
+    @property
+    def played(self) -> tuple[Controller, ...]:
+        """The controllers that are not switched off."""
+        return tuple(self._controllers.values())
+
     @contextmanager
     def gathering(self, served: Collection[tuple[str, str]] = ()) -> Iterator[None]:
         """Handle the changes in this block together, at its end, in an order that does not depend on theirs.

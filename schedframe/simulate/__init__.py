@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ..fork.dry_run import DryRunCluster
+from ..fork.placements import Placement, Placements
 from .cycle_report import CycleReport
-from .dry_run import DryRunCluster
 from .evaluation import Evaluation
 from .hints import HintAnswer, queueing_hint
-from .placements import Placement, Placements
 from .simulation import Simulation, evaluate
 
 __all__ = [

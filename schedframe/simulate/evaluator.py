@@ -12,9 +12,9 @@ from ..api import Pod
 from ..cycle import Decision
 from ..cycle.core import Core
 from ..cycle.search.search import Search
+from ..fork.dry_run import dry_run
 from ..framework import CycleState, Framework
 from ..state import Rows
-from .dry_run import dry_run
 from .evaluation import Evaluation
 from .explain import explain_decision
 from .record import PostFilterReport

@@ -11,9 +11,9 @@ from .._base.value import record
 from ..api import AnyObject, AnyPod
 from ..config import ConfigSource
 from ..errors import InputError
+from ..fork.decoding import as_object, as_pod
 from ..framework import PluginsToPass
 from ..queue import EVERYTHING, Action, ClusterEvent, EventRegistration, QueueingHint, matches, with_implied
-from .decoding import as_object, as_pod
 from .simulation import Simulation
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from .._base.value import record
 from ..cycle import Decision
+from ..fork.dry_run import DryRunCluster
 from ..framework import SUCCESS, Code, PostFilterResult, Preemption, Status
 from ..framework.preemption import rank
-from .dry_run import DryRunCluster
 from .preemption_report import decided_by
 
 Document = dict[str, Any]

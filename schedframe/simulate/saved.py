@@ -12,9 +12,9 @@ from .._base.value import record
 from ..api import Pod
 from ..cluster import InMemoryCluster
 from ..cycle import Decision
+from ..fork.dry_run import DryRunCluster
 from ..framework import RECORDED, CycleState, PostFilterResult, Status
 from ..state import NodeTable, Rows
-from .dry_run import DryRunCluster
 from .record import PostFilterReport
 
 _PLAIN: Final = (

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from attrs import evolve
+from typing_extensions import override
 
 from .._base.brief import brief_of
 from .._base.checked import checked, checked_except
 from .._base.validators import collection
 from .._base.wording import described
 from ..api import AnyObject, AnyPod, ClusterObject, Pod, Strict
-from ..cluster import InMemoryCluster
+from ..cluster import Conflict, InMemoryCluster
 from ..cluster.uids import uid_taken
 from ..config import ConfigSource, FeatureGates
-from ..controllers import ControllerManager, Without, Workloads
-from ..controllers.intake import Intake, served
+from ..controllers import Without, Workloads
+from ..controllers.intake import served
 from ..controllers.switches import chosen
 from ..cycle import Decision, Scheduler, VirtualClock
-from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
 from ..cycle.runtime.interrupts import Hold
 from ..errors import InputError
+from ..fork import Diff, Fork
+from ..fork.decoding import as_pod
+from ..fork.offline import OfflineCluster
+from ..fork.placements import Placements
 from ..framework import Extender, PluginsToPass, Registry
-from .bindings import GivenPlacements
 from .cycle_report import CycleReport, report_of
-from .decoding import as_objects, as_pod, skipped_note
-from .dry_run import dry_run
 from .evaluation import Evaluation
 from .evaluator import Evaluator
-from .placements import Placement, Placements, reasons_alike
 
 _OPTIONS: Final = (
     *("config", "plugins", "registry", "extenders"),
@@ -41,7 +40,7 @@ _OPTIONS: Final = (
 """Arguments that the scheduler checks."""
 
 
-class Simulation:
+class Simulation(OfflineCluster):
     """Nodes, pods and other objects, and a scheduler for them.
 
     ``objects`` are API values or manifests; ``strict`` is the treatment of manifests that Kubernetes would
@@ -51,15 +50,10 @@ class Simulation:
     played, or is ``"all"``; see :meth:`add`. Raises :class:`ConfigError` and :class:`InputError`.
     """
 
-    _is_closed = False
     _assumed: dict[str, str]
     """Uids of the pods that were assumed, by key."""
-    _lines: list[str]
-    given: dict[tuple[str, str], ClusterObject]
-    """Kind and key → the object as it was given, of those that were completed."""
-    _refused: list[str]
-    skipped: Counter[str]
-    """Kinds that scheduling does not read, with the number of their objects that were given."""
+    evaluator: Evaluator
+    """Evaluates a pod on all nodes; changes nothing."""
 
     @checked_except(*_OPTIONS)
     def __init__(
@@ -96,99 +90,21 @@ class Simulation:
             feature_gates=feature_gates,
             wait_together=False,  # reports show the attempts of each pod, and why each one failed
         )
+        self._assumed, self.evaluator = {}, Evaluator(self.scheduler.core)
         self._begin(objects)
-
-    def _begin(self, objects: Iterable[AnyObject]) -> None:
-        self._lines, self._refused, self.skipped, self.given = [], [], Counter(), {}
-        self._controllers = ControllerManager(self.cluster, without=self.without)
-        self._core, self._assumed = self.scheduler.core, {}
-        self.evaluator = Evaluator(self._core)
-        try:
-            self.add(*objects)
-        except BaseException:
-            self.close()  # the caller has no object to close
-            raise
-
-    def close(self) -> None:
-        """Close the scheduler and its plugins; safe to call twice. A ``with`` block does it at its end."""
-        self.scheduler.close()
-        self._is_closed = True
-
-    def close_controllers(self) -> None:
-        """Play no controller any more: objects change only as the caller and the scheduler change them."""
-        self._controllers.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # ---- the cluster -------------------------------------------------------------------------------------
 
-    def add(self, *objects: AnyObject, workloads: Workloads | str = Workloads.AUTO) -> None:
-        """Create objects, or replace those of the same kind and name.
-
-        Lists count as their items, and objects of other clients are taken if they have ``to_dict``. Kinds
-        that scheduling does not read are counted in :attr:`skipped`. Manifests may be of the kinds that
-        plugins declare. Workloads (Deployment, StatefulSet, Job, …) become
-        pods: by default where the cluster and *objects* have no pods of them (``"auto"``); ``"expand"`` also
-        makes the missing ones of others, ``"ignore"`` makes none. A DaemonSet gets pods for the nodes that
-        are there, among *objects*, or added later. Bindings, and what ``schedule -o json`` has written, put
-        pods that are there or among *objects* on their nodes.
-
-        Objects without a uid are completed as an API server and its controllers do it: requests from limits,
-        priorities of classes, claims of templates, volumes of claims; see :meth:`notes`. Objects with a uid
-        come from a cluster that has done so.
-
-        Raises :class:`InputError` for a manifest that cannot be used, :class:`InputErrors` for several
-        problems; nothing is added then.
-        """
-        workloads = Workloads.of(workloads)
-        kinds = [cls for framework in self._core.frameworks.values() for cls in framework.kinds().values()]
-        given, skipped = GivenPlacements(), Counter[str]()
-        values = as_objects(objects, kinds, given, skipped, strict=self.strict)
-        values = self._taken_in(values, workloads)
-        self._check_uids(values)
-        self.skipped += skipped
-        with Hold():
-            if given.any:
-                values = given.applied_in(self.cluster, values)
-            with self._controllers.gathering(served(values)):
-                for value in values:
-                    self._apply(value)
-            self.scheduler.sync()
-
-    def _taken_in(self, values: list[Any], workloads: Workloads) -> list[ClusterObject]:
-        """Return *values* with what follows from them before they are stored."""
-        intake = self._intake(values, workloads)
-        taken = intake.take_all(values, self.cluster)
-        self.given |= intake.given
-        self._lines += intake.notes()
-        self._refused += intake.refusals
-        return taken
-
-    def _intake(self, values: Sequence[Any], workloads: Workloads = Workloads.AUTO) -> Intake:
-        present = [obj for kind in Intake.kinds_for(values, self.cluster) for obj in self.cluster.list(kind)]
-        return Intake.among((*present, *values), workloads, self.without)
-
-    def notes(self) -> list[str]:
-        """Return what was done with objects besides storing them, one line for each kind of change."""
-        return [*self._lines, *self._controllers.notes(), *filter(None, [skipped_note(self.skipped)])]
-
-    @property
-    def refused(self) -> list[str]:
-        """Return what a cluster would refuse of the objects that are there, one line each."""
-        return [*self._refused, *self._controllers.refused]
-
+    @override
     def _check_uids(self, values: Sequence[ClusterObject]) -> None:
-        """Raise :class:`InputError` if the uid of one of *values* is another object's, or assumed."""
-        self.cluster.uids.check(values)
+        """As :class:`OfflineCluster` does, also for the uids of pods that were assumed."""
+        OfflineCluster._check_uids(self, values)
         for key, uid in self._assumed.items():
             for value in values:
                 if isinstance(value, Pod) and value.uid == uid and value.key != key:
                     raise uid_taken(value, f"Pod {key}, which was assumed")
 
+    @override
     def _apply(self, value: ClusterObject) -> Any:
         """Store *value*. A pod that was assumed counts as the one that is stored, and not twice."""
         assumed = self._assumed.pop(value.key, None) if isinstance(value, Pod) else None
@@ -314,40 +230,30 @@ class Simulation:
         self.scheduler.run_until_idle()
         return Placements(self._placement(pod) for pod in values)
 
-    def pending(self) -> list[Pod]:
-        """Return the pods that have no node and have not ended, in order of creation."""
-        return [pod for pod in self.cluster.list("Pod") if not pod.spec.node_name and not pod.is_terminated]
+    # ---- what if -----------------------------------------------------------------------------------------
 
-    def _placement(self, pod: Pod) -> Placement:
-        now = self.cluster.get("Pod", pod.key)
-        if now is None:
-            return Placement(pod, None, "the pod is gone")
-        if now.spec.node_name:
-            return Placement(now, now.spec.node_name, "")
-        return Placement(now, None, *self._why(now))
+    def fork(self) -> Fork:
+        """Return a copy to try things out in, which this simulation knows nothing of; see :class:`Fork`.
 
-    def _why(self, pod: Pod) -> tuple[str, str]:
-        """Return why *pod* is pending, and the same without the names in it."""
-        progress = progress_of(self._core, pod.uid)
-        if progress is not None:
-            return f"the pod {progress.message}", f"the pod {progress.alike}"
-        if self._is_closed:
-            return ("the simulation is closed and schedules nothing",) * 2
-        conditions = [c for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]
-        if conditions:
-            return (conditions[0].message,) * 2
-        framework = self.evaluator.framework_of(pod)
-        if framework is None:
-            return (self._no_profile(pod),) * 2
-        with dry_run(self._core):
-            gate = framework.run_pre_enqueue(pod)
-        if gate is not None:
-            return gate.message, ", ".join(reasons_alike(gate))
-        return ("the pod is being deleted" if pod.is_terminating else "the pod waits for its turn",) * 2
+        Raises :class:`PluginError` for a plugin that a fork cannot have.
+        """
+        return Fork.of(self)
 
-    def _no_profile(self, pod: Pod) -> str:
-        names = ", ".join(sorted(self._core.frameworks))
-        return f"no profile is named {pod.spec.scheduler_name}; the profiles are {names}"
+    def take(self, diff: Diff) -> None:
+        """Let everything be as in the fork of this simulation that *diff* is of.
+
+        Raises :class:`Conflict`, and changes nothing, if one of these objects has changed here since.
+        """
+        for (kind, key), change in diff.objects.items():
+            if self.cluster.get(kind, key) is not change.before:
+                raise Conflict(f"{kind} {key} has changed since the fork was made; make another fork")
+        with Hold(), self._controllers.gathering(set(diff.objects)):
+            for (kind, key), change in diff.objects.items():
+                if change.now is not None:
+                    self.cluster.apply(change.now)
+                elif change.before is not None:
+                    self.cluster.delete(kind, key)
+            self.scheduler.sync()
 
     def _nodes(self) -> list[str]:
         return self._core.cache.table.rows().names()

@@ -17,8 +17,8 @@ from ..cycle import Scheduler
 from ..cycle.core import Core
 from ..cycle.handlers import STORED_KINDS
 from ..errors import InputError
+from ..fork.decoding import as_pod
 from ..framework import PluginsToPass
-from ..simulate.decoding import as_pod
 from ..simulate.evaluator import Evaluator
 from ..simulate.simulation import Simulation
 from ..state import Snapshot

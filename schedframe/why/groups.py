@@ -16,9 +16,9 @@ from ..cycle.pod_groups.outcome import GroupOutcome, GroupResult
 from ..cycle.pod_groups.preemption import room_for_group
 from ..cycle.pod_groups.trial import Trial
 from ..errors import InputError
+from ..fork.dry_run import dry_run
 from ..framework import Framework, GroupPlacement, PodGroupInfo
 from ..queue import QueuedPodInfo
-from ..simulate.dry_run import dry_run
 
 _SHOWN: Final = 5
 """Members and domains in a text; the fields have all."""

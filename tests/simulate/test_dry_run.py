@@ -19,7 +19,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.cycle.runtime.executors import Executor, InlineExecutor
-from schedframe.simulate.dry_run import dry_run
+from schedframe.fork.dry_run import dry_run
 from schedframe.simulate.evaluator import Evaluator
 from schedframe.testing import node, pod
 

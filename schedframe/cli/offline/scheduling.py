@@ -15,9 +15,9 @@ from ...config import EffectiveConfig
 from ...cycle import Decision
 from ...cycle.search.search import Search
 from ...errors import InputError
+from ...fork.placements import reasons_alike
 from ...framework import Diagnosis, Framework, Registry, Status
 from ...simulate import Evaluation, Placement, Simulation
-from ...simulate.placements import reasons_alike
 from ..options import EVERY_PENDING
 from ..output.terminal import Advance, LineFormatter, note
 from .outcome import Fate, Outcome, usage_of

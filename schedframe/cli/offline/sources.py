@@ -19,8 +19,8 @@ from ...controllers import Workloads
 from ...controllers.intake import Intake
 from ...controllers.switches import ALL
 from ...errors import InputError, Problems
-from ...simulate.bindings import GivenPlacements
-from ...simulate.decoding import skipped_note
+from ...fork.bindings import GivenPlacements
+from ...fork.decoding import skipped_note
 from ..exits import reading
 from ..options import STDIN
 from ..output.terminal import Advance, caution

@@ -10,8 +10,8 @@ from typing import Any, Final
 from ..._base.visible import visible_json
 from ...api import CPU, MEMORY, Pod
 from ...api.yaml_writer import to_yaml
+from ...fork.bindings import RESULT_KIND, RESULT_VERSION
 from ...simulate.amounts import amount_text, share_text
-from ...simulate.bindings import RESULT_KIND, RESULT_VERSION
 from ..offline.outcome import Fate, Outcome
 from .terminal import colourful, columns, heading, success, warning
 
