@@ -38,7 +38,8 @@ class Document:
     def locate(self, path: str) -> str:
         """Return ``file:line`` of a field or of the nearest one around it, else only the file."""
         steps = steps_of(path)
-        line = self.line_of(steps) if steps and steps[0] in self.value else 0
+        # Without a document, or for a field that a default has added, there is no line to name.
+        line = self.line_of(steps) if steps and self.value and steps[0] in self.value else 0
         return located(self.name, line) if line else self.name
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from .._base.checked import checked_except
 from .._base.value import record
 from ..api import Node, Pod, PodGroup, from_manifest
-from ..api.documents import located, read_documents
+from ..api.documents import read_documents
 from ..api.loading import flattened
+from ..api.paths import located
 from ..api.resources import pod_requests, whole_amount
 from ..api.times import parse_time
 from ..errors import InputError, InputErrors

@@ -13,8 +13,8 @@ from typing import Any, Final
 from .._base.brief import shown
 from .._base.value import record
 from ..api._text import meant
-from ..api.documents import located, read_documents
-from ..api.paths import steps_of
+from ..api.documents import read_documents
+from ..api.paths import located, steps_of
 from ..api.resources import CPU, MEMORY
 from ..errors import InputError
 from .reading import Paths, opened

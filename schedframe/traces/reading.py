@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from .._base.brief import shown
 from .._base.value import record
-from ..api.documents import located
+from ..api.paths import located
 from ..errors import InputError
 from .columns import Array, Ids, Ints, Names, texts
 
