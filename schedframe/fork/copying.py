@@ -21,15 +21,17 @@ from .picture import Picture, take_picture
 from .scheduler import ForkScheduler, SavingRandom
 
 
-def parts_of_scheduler(source: Scheduler | OfflineCluster) -> ForkParts:
+def parts_of_scheduler(source: Scheduler | OfflineCluster, *, shares_instances: bool = False) -> ForkParts:
     """Return the parts of a fork of a scheduler, or of the one in a simulation or another fork.
 
-    What attempts under way have reserved counts as done. Raises :class:`PluginError` for a plugin that cannot
-    be made a second time, and :class:`CoreBusy`.
+    *shares_instances*: whether plugins that the program passed are used in the fork too, which must place
+    nothing then. What attempts under way have reserved counts as done. Raises :class:`PluginError` for a
+    plugin that cannot be made a second time, and :class:`CoreBusy`.
     """
     scheduler = source if isinstance(source, Scheduler) else source.scheduler
     offline = None if isinstance(source, Scheduler) else source
-    refuse_what_cannot_fork(scheduler)
+    if not shares_instances:
+        refuse_what_cannot_fork(scheduler)
     picture = take_picture(scheduler)
     undo, clock = picture.table.undo, VirtualClock(picture.now)
     strict = True if offline is None else offline.strict

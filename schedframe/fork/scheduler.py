@@ -37,6 +37,12 @@ class SavingRandom(Random):
         self._state = None
         return Random.getrandbits(self, k)
 
+    @override
+    def seed(self, a: Any = None, version: int = 2) -> None:
+        """Begin again as :class:`random.Random` does."""
+        self._state = None
+        Random.seed(self, a, version)
+
     def saved(self) -> Any:
         """Return the state, for :meth:`set_back`; O(1) if nothing was drawn since it was last asked for."""
         if self._state is None:

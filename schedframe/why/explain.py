@@ -14,11 +14,12 @@ from ..api import AnyPod, Pod, Strict, group_of
 from ..config import ConfigSource, FeatureGates
 from ..controllers import Without
 from ..cycle import Decision
+from ..fork.sources import ForkSource
 from ..framework import Framework, PluginsToPass
 from ..simulate import Evaluation, Simulation
 from .alike import alike_pods
 from .change import Change, ChangeKind, VerifiedChange
-from .cluster_copy import ClusterCopy, ClusterSource, CopyOptions, copy_cluster
+from .changing import Budget, ChangeTrial
 from .comparison import compare_scores
 from .explanation import Explanation, Verdict
 from .groups import GroupExplanation, explain_group
@@ -28,7 +29,7 @@ from .proposals import Case, NearNode, candidates
 from .reasons import reasons_of
 from .recorder import RecordedDecision, Recorder
 from .selection import missing_labels
-from .trial import Budget, Trial
+from .subject import Subject, SubjectOptions, subject_of, with_nomination
 from .waiting import waiting_of
 
 _UNFILTERED_NODES: Final = 3
@@ -46,7 +47,7 @@ NOTE_HELD_BACK: Final = (
 
 @checked_except("cluster", "config", "plugins", "pod", "changes", "nearest", "budget", "feature_gates")
 def explain(
-    cluster: ClusterSource,
+    cluster: ForkSource,
     pod: AnyPod | str,
     config: ConfigSource = None,
     *,
@@ -71,57 +72,57 @@ def explain(
     ``changes``: number of kinds of changes to find, 0 for none. ``nearest``: number of nodes to report.
     ``feature_gates``: as for :class:`Simulation`; with those for pod groups, a member is explained with its
     group. ``budget``: number of changes that are tried out at most. ``strict``: as for :func:`from_manifest`.
-    ``after``: first place the pending pods in the copy, as :meth:`Simulation.schedule` does, with ties broken
+    ``after``: first place the pending pods in the fork, as :meth:`Simulation.schedule` does, with ties broken
     by ``seed``, and explain the pod in the cluster after that. ``without``: as for :class:`Simulation`.
 
-    Nothing is changed: changes are tried out in a copy, which costs O(cluster) to make and O(nodes) for each
+    Nothing is changed: changes are tried out in a fork, which costs O(cluster) to make and O(nodes) for each
     change. Raises :class:`InputError` for a pod or cluster that cannot be used, :class:`ConfigError` for a
     configuration that is refused.
     """
-    options = CopyOptions(config, plugins, allow_imports, strict, after, seed, feature_gates, without)
+    options = SubjectOptions(config, plugins, allow_imports, strict, after, seed, feature_gates, without)
     return explain_in(cluster, pod, options, changes, nearest, budget)
 
 
 def explain_in(
-    cluster: ClusterSource, pod: Any, options: CopyOptions, changes: int, nearest: int, budget: int = 400
+    cluster: ForkSource, pod: Any, options: SubjectOptions, changes: int, nearest: int, budget: int = 400
 ) -> Explanation:
-    """As :func:`explain`, with all that concerns the copy of the cluster in *options*."""
+    """As :func:`explain`, with all that concerns the fork in *options*."""
     limits = _Limits(changes, nearest, budget)
-    return _explained(copy_cluster(cluster, pod, options), limits)
+    return _explained(subject_of(cluster, pod, options), limits)
 
 
 def explain_pending(
     simulation: Simulation, pods: Iterable[Pod], changes: int = 5, nearest: int = 5, budget: int = 400
 ) -> Iterator[Explanation]:
-    """Yield the explanation of each of the pending *pods* of *simulation*, which is copied once."""
-    limits, copy = _Limits(changes, nearest, budget), None
+    """Yield the explanation of each of the pending *pods* of *simulation*, which is forked once."""
+    limits, subject = _Limits(changes, nearest, budget), None
     for pod in pods:
-        copy = copy_cluster(simulation, pod.key) if copy is None else copy
-        # with its nomination, which the pod of the cluster does not always have
-        yield _explained(evolve(copy, pod=copy.simulation.cluster.get("Pod", pod.key) or pod), limits)
+        subject = subject_of(simulation, pod.key) if subject is None else subject
+        there = subject.fork.cluster.get("Pod", pod.key) or pod
+        yield _explained(evolve(subject, pod=with_nomination(subject.fork, there)), limits)
 
 
-def _explained(copy: ClusterCopy, limits: _Limits) -> Explanation:
-    return _explain_placed(copy) if copy.pod.node_name else _PendingPod(copy, limits).explain()
+def _explained(subject: Subject, limits: _Limits) -> Explanation:
+    return _explain_placed(subject) if subject.pod.node_name else _PendingPod(subject, limits).explain()
 
 
-def _explain_placed(copy: ClusterCopy) -> Explanation:
+def _explain_placed(subject: Subject) -> Explanation:
     """Explain the node of a pod as if the pod were placed now, with all other pods where they are."""
-    pod, node = copy.pod, copy.pod.node_name
-    copy.simulation.remove_pod(pod.key)
+    pod, node = subject.pod, subject.pod.node_name
+    subject.fork.remove("Pod", pod.key)
     pending = evolve(pod.with_node_name(""), status=evolve(pod.status, nominated_node_name=""))
-    evaluation = copy.simulation.evaluate(pending)
+    evaluation = subject.evaluator.evaluate(pending)
     comparison = compare_scores(evaluation, node)
     reason = _message(evaluation) if evaluation.skipped else comparison.reason
-    if copy.simulation.cluster.get("Node", node) is None:
+    if subject.fork.cluster.get("Node", node) is None:
         reason = "there is no such node in the cluster"
     return Explanation(
         pod.key,
         Verdict.PLACED,
         f"is on {node}: {reason}",
-        waiting=waiting_of(None, None, pod, copy.scheduler),
+        waiting=waiting_of(None, None, pod, subject.scheduler),
         comparison=comparison,
-        history=_history(copy),
+        history=_history(subject),
         notes=(NOTE_CURRENT_SCORES,),
         evaluation=evaluation,
     )
@@ -152,27 +153,27 @@ class _Help:
 class _PendingPod:
     """A pod without a node that is explained."""
 
-    copy: ClusterCopy
+    subject: Subject
     limits: _Limits
     evaluation: Evaluation = field(init=False)
     framework: Framework | None = field(init=False)
     near: list[NearMiss] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.evaluation = self.copy.live.evaluate(self.copy.pod)
-        self.framework = self.copy.live.framework_of(self.copy.pod)
+        self.evaluation = self.subject.live.evaluate(self.subject.pod)
+        self.framework = self.subject.live.framework_of(self.subject.pod)
         self.near = _near_misses(self.framework, self.evaluation.decision)
 
     def explain(self) -> Explanation:
-        evaluation, pod = self.evaluation, self.copy.pod
+        evaluation, pod = self.evaluation, self.subject.pod
         best, preemption = evaluation.best, evaluation.preemption
         verdict, message = _verdict(evaluation), _message(evaluation)
         wanted = self.limits.changes and verdict is not Verdict.FITS and not pod.is_terminating
         helping = self._help() if wanted else _Help()
-        group = _group_explanation(self.copy)
+        group = _group_explanation(self.subject)
         if verdict is Verdict.FITS and group is not None and not group.can_run:
             verdict, message = Verdict.PENDING, f"waits for its group {group.key}: {group.message}"
-        cluster = self.copy.simulation.cluster
+        cluster = self.subject.fork.cluster
         return Explanation(
             pod.key,
             verdict,
@@ -182,24 +183,26 @@ class _PendingPod:
             helping.changes,
             helping.tried,
             preemption.chosen.node_name if preemption is not None and preemption.chosen is not None else None,
-            waiting_of(self.framework, evaluation, pod, self.copy.scheduler),
+            waiting_of(self.framework, evaluation, pod, self.subject.scheduler),
             compare_scores(evaluation, best[0]) if best else None,
-            _history(self.copy),
-            helping.notes + _notes_of_group(self.copy),
+            _history(self.subject),
+            helping.notes + _notes_of_group(self.subject),
             evaluation,
             pairs=helping.pairs,
             labels=() if best else tuple(missing_labels(pod, cluster.list("Node"))),
-            alike=() if best else alike_pods(pod, self.copy.simulation.pending()),
+            alike=() if best else alike_pods(pod, self.subject.fork.pending()),
             group=group,
         )
 
     def _help(self) -> _Help:
         """Search for single changes that help, and for pairs if there is none but a new node."""
-        if self.copy.simulation.evaluator.feasible(self.copy.pod):
+        if self.subject.evaluator.feasible(self.subject.pod):
             return _Help(notes=(NOTE_HELD_BACK,))
         budget = Budget(self.limits.budget - self.limits.budget // _SHARE_OF_PAIRS)
-        trial = Trial(self.copy.simulation, self.copy.pod, budget, self.copy.written)
-        proposed = list(candidates(case_of(self.copy, self.near, trial)))
+        trial = ChangeTrial(
+            self.subject.fork, self.subject.evaluator, self.subject.pod, budget, self.subject.written
+        )
+        proposed = list(candidates(case_of(self.subject, self.near, trial)))
         single = trial.smallest(proposed, self.limits.changes)
         pairs: list[VerifiedChange] = []
         if all(each.kind is ChangeKind.ADD_NODE for each in single):
@@ -210,24 +213,24 @@ class _PendingPod:
             notes = (f"not everything was tried: the budget of {self.limits.budget} changes is spent",)
         return _Help(tuple(single), tuple(pairs), notes, budget.tried)
 
-    def _examine(self, trial: Trial) -> tuple[list[NearMiss], Iterable[Change]]:
+    def _examine(self, trial: ChangeTrial) -> tuple[list[NearMiss], Iterable[Change]]:
         """Return the nearest nodes after the changes of *trial*, and changes that are proposed then."""
-        evaluator = self.copy.simulation.evaluator
+        evaluator = self.subject.evaluator
         near = _near_misses(evaluator.framework_of(trial.pod), evaluator.decide(trial.pod))
-        return near, candidates(case_of(self.copy, near, trial))
+        return near, candidates(case_of(self.subject, near, trial))
 
 
-def _notes_of_group(copy: ClusterCopy) -> tuple[str, ...]:
-    scheduler = copy.scheduler or copy.simulation.scheduler
-    return (NOTE_GROUPS_OFF,) if scheduler.groups is None and group_of(copy.pod) else ()
+def _notes_of_group(subject: Subject) -> tuple[str, ...]:
+    scheduler = subject.scheduler or subject.fork.scheduler
+    return (NOTE_GROUPS_OFF,) if scheduler.groups is None and group_of(subject.pod) else ()
 
 
-def _group_explanation(copy: ClusterCopy) -> GroupExplanation | None:
+def _group_explanation(subject: Subject) -> GroupExplanation | None:
     """Return what the group of the pod waits for; ``None`` without a group, or if groups are off."""
-    scheduler, key = copy.scheduler or copy.simulation.scheduler, group_of(copy.pod)
+    scheduler, key = subject.scheduler or subject.fork.scheduler, group_of(subject.pod)
     if not key or scheduler.groups is None:
         return None
-    if all(copy.pod.key != pod.key for pod in scheduler.core.members.unscheduled(key)):
+    if all(subject.pod.key != pod.key for pod in scheduler.core.members.unscheduled(key)):
         return None
     return explain_group(scheduler, key)
 
@@ -238,9 +241,9 @@ def _near_misses(framework: Framework | None, decision: Decision | None) -> list
     return near_misses(framework, decision)
 
 
-def case_of(copy: ClusterCopy, near: Sequence[NearMiss], trial: Trial) -> Case:
+def case_of(subject: Subject, near: Sequence[NearMiss], trial: ChangeTrial) -> Case:
     """Return the input of the proposals for the pod of *trial*."""
-    core = copy.simulation.scheduler.core
+    core = subject.fork.scheduler.core
     table = core.cache.table
     rows = [(miss, table.live_row(miss.node)) for miss in near]
     nodes = [NearNode(miss, table.info(row).clone()) for miss, row in rows if row is not None]
@@ -251,12 +254,12 @@ def case_of(copy: ClusterCopy, near: Sequence[NearMiss], trial: Trial) -> Case:
     return Case(
         trial.pod,
         tuple(nodes),
-        copy.simulation.cluster,
+        subject.fork.cluster,
         tuple(core.frameworks),
         trial.helps,
-        1 + len(alike_pods(trial.original, copy.simulation.pending())),
+        1 + len(alike_pods(trial.original, subject.fork.pending())),
         core.queue.nominator.nominated_pods_for_node,
-        copy.simulation.evaluator.feasible,
+        subject.evaluator.feasible,
     )
 
 
@@ -277,6 +280,6 @@ def _message(evaluation: Evaluation) -> str:
     return evaluation.headline.removeprefix(f"{evaluation.pod.key} ")
 
 
-def _history(copy: ClusterCopy) -> tuple[RecordedDecision, ...]:
-    recorder = copy.scheduler.recorder if copy.scheduler is not None else None
-    return recorder.of(copy.pod.uid) if isinstance(recorder, Recorder) else ()
+def _history(subject: Subject) -> tuple[RecordedDecision, ...]:
+    recorder = subject.scheduler.recorder if subject.scheduler is not None else None
+    return recorder.of(subject.pod.uid) if isinstance(recorder, Recorder) else ()

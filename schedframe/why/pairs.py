@@ -14,8 +14,8 @@ from attrs import field
 
 from .._base.value import record
 from .change import Change, ChangeKind, VerifiedChange
+from .changing import ChangeTrial, in_order
 from .near_misses import NearMiss
-from .trial import Trial, in_order
 
 _FIRST_CHANGES: Final = 40
 """First changes of pairs, smallest first. The examination after each costs O(plugins × nodes)."""
@@ -24,7 +24,7 @@ _FIRST_OF_KIND: Final = 4
 _SECOND_CHANGES: Final = 40
 """Changes that are tried after a first one, smallest first."""
 
-Examine = Callable[[Trial], tuple[list[NearMiss], Iterable[Change]]]
+Examine = Callable[[ChangeTrial], tuple[list[NearMiss], Iterable[Change]]]
 """Return the nearest nodes of a trial and the changes that are proposed for it."""
 
 
@@ -38,7 +38,7 @@ class PairSearch:
     _pairs: dict[frozenset[ChangeKind], VerifiedChange] = field(factory=dict)
 
     def smallest(
-        self, trial: Trial, near: Sequence[NearMiss], candidates: Iterable[Change]
+        self, trial: ChangeTrial, near: Sequence[NearMiss], candidates: Iterable[Change]
     ) -> list[VerifiedChange]:
         """Return the smallest pairs that help, smallest first; none of *candidates* helps alone."""
         for change in _first_changes(candidates):
@@ -51,7 +51,7 @@ class PairSearch:
         pairs = sorted(self._pairs.values(), key=lambda pair: (pair.size, pair.description))
         return pairs[: self.most]
 
-    def _complete(self, changed: Trial, first: Change, proposed: Iterable[Change]) -> None:
+    def _complete(self, changed: ChangeTrial, first: Change, proposed: Iterable[Change]) -> None:
         """Try *proposed* changes after *first*, as long as they make smaller pairs than those found."""
         for second, _ in zip(in_order(proposed), range(_SECOND_CHANGES), strict=False):
             kinds, size = frozenset((first.kind, second.kind)), first.size + second.size

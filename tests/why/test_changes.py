@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from schedframe import Simulation, explain
 from schedframe.api import Pod
+from schedframe.fork import Fork
 from schedframe.simulate.simulation import as_pod
 from schedframe.why import ChangeKind
-from schedframe.why.cluster_copy import copy_cluster
+from schedframe.why.changing import Budget, ChangeTrial
 from schedframe.why.explain import case_of
 from schedframe.why.near_misses import near_misses
 from schedframe.why.proposals import candidates
-from schedframe.why.trial import Budget, Trial
+from schedframe.why.subject import subject_of
 from tests.profiles import few
 
 from .manifests import Manifest, node, pod
@@ -188,21 +189,21 @@ def test_the_budget_ends_the_search_and_that_is_told() -> None:
 
 def test_the_copy_is_as_it_was_after_every_change() -> None:
     objects = [node("n", taints=[TAINT]), node("m", "1"), pod("x", "500m", on="m"), CLASS]
-    copy = copy_cluster(objects, pod("p", "2", **USES_CLAIM))
-    before = _state(copy.simulation)
-    trial = Trial(copy.simulation, copy.pod, Budget(1000))
+    copy = subject_of(objects, pod("p", "2", **USES_CLAIM))
+    before = _state(copy.fork)
+    trial = ChangeTrial(copy.fork, copy.evaluator, copy.pod, Budget(1000))
     for change in candidates(case_of(copy, [], trial)):
         trial.helps(change)
-        assert _state(copy.simulation) == before, change.description
-    copy.simulation.scheduler.core.cache.check_invariants()
+        assert _state(copy.fork) == before, change.description
+    copy.fork.scheduler.core.cache.check_invariants()
 
 
-def _state(simulation: Simulation) -> dict[str, Any]:
+def _state(fork: Fork) -> dict[str, Any]:
     kinds = ("Node", "Pod", "PersistentVolume", "PersistentVolumeClaim")
     return {
         obj.KIND + obj.key: (obj.spec, obj.metadata.labels, obj.status)
         for kind in kinds
-        for obj in simulation.cluster.list(kind)
+        for obj in fork.cluster.list(kind)
     }
 
 
@@ -263,7 +264,7 @@ def _order(change: Any) -> Any:
 
 
 def _candidates(objects: list[Manifest], pending: Manifest) -> list[Any]:
-    copy = copy_cluster(objects, pending)
+    copy = subject_of(objects, pending)
     evaluation = copy.live.evaluate(copy.pod)
     framework = copy.live.framework_of(copy.pod)
     near = []
@@ -273,7 +274,9 @@ def _candidates(objects: list[Manifest], pending: Manifest) -> list[Any]:
         and evaluation.decision.diagnosis is not None
     ):
         near = near_misses(framework, evaluation.decision)
-    return list(candidates(case_of(copy, near, Trial(copy.simulation, copy.pod, Budget(10_000)))))
+    return list(
+        candidates(case_of(copy, near, ChangeTrial(copy.fork, copy.evaluator, copy.pod, Budget(10_000))))
+    )
 
 
 def _helps(objects: list[Manifest], pending: Manifest, change: Any) -> bool:

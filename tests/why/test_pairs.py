@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from schedframe import Simulation, explain
 from schedframe.why import ChangeKind
 from schedframe.why.change import Change
-from schedframe.why.cluster_copy import copy_cluster
+from schedframe.why.changing import Budget, ChangeTrial
 from schedframe.why.explain import case_of
 from schedframe.why.near_misses import NearMiss, near_misses
 from schedframe.why.pairs import PairSearch
 from schedframe.why.proposals import candidates
-from schedframe.why.trial import Budget, Trial
+from schedframe.why.subject import subject_of
 from tests.profiles import few
 
 from .manifests import Manifest, node, pod
@@ -74,12 +74,12 @@ def test_an_obstacle_before_the_queue_and_one_on_the_nodes() -> None:
 
 
 def test_the_copy_is_as_it_was_after_the_search() -> None:
-    copied = copy_cluster([*CLUSTER, pod("q", "64")], gpu_pod("p"))
-    simulation = copied.simulation
-    before = _state(simulation)
-    trial = Trial(simulation, copied.pod, Budget(500))
+    copied = subject_of([*CLUSTER, pod("q", "64")], gpu_pod("p"))
+    fork = copied.fork
+    before = _state(fork)
+    trial = ChangeTrial(fork, copied.evaluator, copied.pod, Budget(500))
 
-    def examine(changed: Trial) -> tuple[list[NearMiss], list[Change]]:
+    def examine(changed: ChangeTrial) -> tuple[list[NearMiss], list[Change]]:
         framework, decision = copied.live.framework_of(changed.pod), copied.live.decide(changed.pod)
         assert framework is not None
         assert decision is not None
@@ -87,8 +87,8 @@ def test_the_copy_is_as_it_was_after_the_search() -> None:
         return near, list(candidates(case_of(copied, near, changed)))
 
     assert PairSearch(examine, 5).smallest(trial, *examine(trial))
-    assert _state(simulation) == before
-    simulation.scheduler.core.cache.check_invariants()
+    assert _state(fork) == before
+    fork.scheduler.core.cache.check_invariants()
 
 
 def test_the_budget_holds_for_pairs() -> None:

@@ -6,9 +6,9 @@ from ...api.yaml_writer import to_yaml
 from ...errors import InputError
 from ...framework import Registry
 from ...why import Explanation
-from ...why.cluster_copy import CopyOptions
 from ...why.explain import explain_in
 from ...why.explanation import Verdict
+from ...why.subject import SubjectOptions
 from ..output.forms import ExplainForm
 from ..output.terminal import note, progress
 from .options import ExplainOptions
@@ -29,7 +29,7 @@ def run_explain(options: ExplainOptions) -> Explanation:
         note(line)
     with faults_shown(options.verbose):
         try:
-            copied = CopyOptions(
+            copied = SubjectOptions(
                 config,
                 allow_imports=imports,
                 after=options.after,

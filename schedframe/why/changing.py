@@ -1,4 +1,4 @@
-"""Tries out changes in a copy of the cluster. A change is called helpful only after it was tried out."""
+"""Tries out changes in a fork of the cluster. A change is called helpful only after it was tried out."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-from attrs import Factory, evolve, field
+from attrs import Factory, field
 
 from .._base.value import record
 from ..api import ClusterObject, Pod
-from ..simulate.simulation import Simulation
+from ..fork import Fork
+from ..simulate.evaluator import Evaluator
 from .change import Change, ChangeKind, VerifiedChange
 from .edits import ObjectEdit, object_edits
 from .written import AS_STORED, Written
@@ -33,10 +34,11 @@ class Budget:
 
 
 @record(eq=False)
-class Trial:
-    """A pod that is pending in a copy of its cluster. Each change is undone after its evaluation."""
+class ChangeTrial:
+    """A pod that is pending in a fork of its cluster. Each change is undone after its evaluation."""
 
-    simulation: Simulation
+    fork: Fork
+    evaluator: Evaluator
     pod: Pod
     """The pod with the changes that are applied already."""
     budget: Budget
@@ -54,7 +56,7 @@ class Trial:
         if not self.budget.take():
             return False
         with self.after(change) as trial:
-            return bool(self.simulation.evaluator.feasible(trial.pod))
+            return bool(self.evaluator.feasible(trial.pod))
 
     def verified(self, change: Change) -> VerifiedChange | None:
         """Return *change* with the nodes that are feasible after it; ``None`` if the cycle finds no node.
@@ -62,7 +64,7 @@ class Trial:
         Changes that are applied already are part of the result.
         """
         with self.after(change) as trial:
-            evaluation = self.simulation.evaluator.evaluate(trial.pod)
+            evaluation = self.evaluator.evaluate(trial.pod)
             # Read before the change is undone: rows have other names afterwards.
             feasible, best = tuple(evaluation.feasible), evaluation.best
             if not best:
@@ -93,32 +95,23 @@ class Trial:
         return helping
 
     @contextmanager
-    def after(self, change: Change) -> Iterator[Trial]:
+    def after(self, change: Change) -> Iterator[ChangeTrial]:
         """Apply *change* within the context, which gives the trial with the changed pod and cluster."""
-        cluster, sync = self.simulation.cluster, self.simulation.scheduler.sync
+        cluster = self.fork.cluster
         written = (*change.objects, *change.follows)
         old = {(obj.KIND, obj.key): cluster.get(obj.KIND, obj.key) for obj in written}
         pod = change.pod if change.pod is not None else self.pod
         applied, before = (*self.applied, change), old | self.before
-        trial = Trial(self.simulation, pod, self.budget, self.written, applied, before, self.original)
-        try:
+        trial = ChangeTrial(
+            self.fork, self.evaluator, pod, self.budget, self.written, applied, before, self.original
+        )
+        with self.fork.trial():
             for gone in change.deleted:
-                # With finalizers the pod would only be marked as terminating.
-                cluster.apply(evolve(gone, metadata=gone.metadata.with_finalizers(())))
-                cluster.delete("Pod", gone.key)
+                self.fork.remove(gone.KIND, gone.key)
             for obj in written:
                 cluster.apply(obj)
-            sync()
+            self.fork.scheduler.sync()
             yield trial
-        finally:
-            for (kind, key), obj in reversed(old.items()):
-                if obj is not None:
-                    cluster.apply(obj)
-                else:
-                    cluster.delete(kind, key)
-            for gone in change.deleted:
-                cluster.apply(gone)
-            sync()
 
 
 def in_order(changes: Iterable[Change]) -> Iterator[Change]:
