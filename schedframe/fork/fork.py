@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, Self, Unpack
 
 from attrs import evolve
+from typing_extensions import override
 
 from .._base.brief import brief_of
 from .._base.checked import checked, checked_except
@@ -18,7 +19,10 @@ from ..controllers import Workloads
 from ..controllers.intake import is_served, served
 from ..cycle import Decision, Scheduler
 from ..cycle.runtime.interrupts import Hold
+from ..errors import InputError
 from ..framework import Status
+from .advancing import Course
+from .calendar import Calendar
 from .cluster import ForkCluster
 from .copying import parts_of_scheduler
 from .decoding import as_object, as_pod
@@ -52,6 +56,9 @@ class Fork(OfflineCluster):
         self.scheduler: ForkScheduler = parts.scheduler
         self.clock = parts.clock
         self.strict, self.without = parts.strict, parts.without
+        self._calendar: Calendar | None = None
+        self._is_advancing = False
+        """Whether the queue is that of an :meth:`advance`, with the pods that wait and their backoffs."""
         self._before: UndoDict[tuple[str, str], ClusterObject | None] = UndoDict(parts.cluster.undo)
         self._begin(parts.objects, parts.workloads)
         self.given = dict(parts.given) | self.given
@@ -251,6 +258,7 @@ class Fork(OfflineCluster):
         :class:`InputError` for a pod that cannot be used; none is created then.
         """
         with Hold():
+            self._is_advancing = False
             if pods is None:
                 asked = [*self._core.pending.values()]
                 self.scheduler.ask_about(asked)
@@ -295,6 +303,64 @@ class Fork(OfflineCluster):
                 changes[kind, key] = ObjectChange(before, now)
         return diff_of(changes, [self._placement(pod) for pod in self._core.pending.values()])
 
+    # ---- time ------------------------------------------------------------------------------------------
+
+    @property
+    def calendar(self) -> Calendar:
+        """When pods end; made at first use, which is O(pods)."""
+        if self._calendar is None:
+            self._calendar = Calendar(self.cluster.undo)
+            self._calendar.begin(state.pod for state in self._core.cache.pods())
+        return self._calendar
+
+    @property
+    def ends(self) -> dict[str, float]:
+        """Uid of a pod → when it ends, in seconds of the clock; to be changed at will."""
+        return self.calendar.ends
+
+    @property
+    def durations(self) -> dict[str, float]:
+        """Uid of a pod without a node → how many seconds it will run from its placement on."""
+        return self.calendar.durations
+
+    def advance(
+        self, to: float | None = None, *, until: Callable[[Fork], bool] | None = None
+    ) -> float | None:
+        """Let time pass: free what ends, and place what waits, at each moment at which anything is due.
+
+        *to*: seconds of the clock. *until*: a condition that is looked at whenever nothing more can be placed
+        at a moment; without *to*, time ends with the last end that is known. Pods that end are removed, those
+        of one moment together. Backoffs and timeouts of permit pass as in a scheduler, from the first of
+        several calls in a row on. Return the moment that was reached; ``None`` if *until* did not come true.
+        """
+        if to is None and until is None:
+            raise InputError("to", "neither a moment nor a condition is given", "give one of them, or both")
+        if not self._is_advancing:
+            self.scheduler.ask_about([*self._core.pending.values()])
+            self._is_advancing = True
+        course = Course(self.scheduler, self.clock, self.calendar, self._end_due)
+        return course.advance(to, None if until is None else lambda: until(self))
+
+    def _end_due(self) -> None:
+        """Remove the pods whose end has come."""
+        with self._controllers.gathering():
+            for uid in self.calendar.due(self.clock.now):
+                pod = self._core.cache.get_pod(uid)
+                if pod is not None and self.cluster.get(Pod.KIND, pod.key) is not None:
+                    self._delete(Pod.KIND, pod.key)
+        self.scheduler.sync()
+
+    @override
+    def own_state(self) -> tuple[Any, ...]:
+        """See :class:`OfflineCluster`."""
+        return (*OfflineCluster.own_state(self), self._calendar)
+
+    @override
+    def set_own_state(self, state: tuple[Any, ...]) -> None:
+        """See :class:`OfflineCluster`."""
+        OfflineCluster.set_own_state(self, state[:-1])
+        self._calendar, self._is_advancing = state[-1], False
+
     # ---- what a trial sets back --------------------------------------------------------------------------
 
     @property
@@ -308,6 +374,8 @@ class Fork(OfflineCluster):
         key = (event.kind, obj.key)
         if key not in self._before:
             self._before[key] = event.old
+        if self._calendar is not None and event.kind == Pod.KIND:
+            self._calendar.note(event, self.clock.now)
 
     def __repr__(self) -> str:
         return brief_of(self, cluster=self.cluster)
