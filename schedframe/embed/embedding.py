@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, Generic, Self, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from .._base.brief import brief_of
 from .._base.validators import collection, has
@@ -24,6 +24,9 @@ from .profile import GROUP_GATES, configuration
 from .retry import Backoff, Retry, checked_seconds
 from .translation import Translator, pod_key
 from .values import Group, Limits, NotStarted, PlacementFailure, Requirements, T, TaskState, W, Waiting
+
+if TYPE_CHECKING:
+    from .fork import EmbeddingFork
 
 
 class Embedding(Generic[T, W]):
@@ -229,6 +232,26 @@ class Embedding(Generic[T, W]):
                     Waiting(entry.task, entry.state, attempts, entry.failures, entry.why, wakes_at)
                 )
         return tuple(waiting)
+
+    def fork(self) -> EmbeddingFork[T, W]:
+        """Return a copy to try things out in, which this embedding knows nothing of. Any thread.
+
+        Raises :class:`PluginError` for a plugin that a fork cannot have, see :meth:`.Fork.of`.
+        """
+        from .fork import EmbeddingFork, Translation  # what asks nothing imports nothing of it
+
+        entries, workers = self._ledger.entries(), dict(self._ledger.workers)
+        return EmbeddingFork(
+            self.scheduler,
+            {entry.key: entry.task for entry in entries},
+            {key: entry.worker for key, entry in workers.items()},
+            Translation(
+                lambda task, needs: self._translate.task_to_pod(task, self._needs_of(task, needs)),
+                lambda worker, limits: self._translate.worker_to_node(
+                    worker, limits or self._limits_of(worker)
+                ),
+            ),
+        )
 
     def __len__(self) -> int:
         """Return the number of tasks, placed or not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from .._base.undo import UndoDict
@@ -21,12 +21,17 @@ from .picture import Picture, take_picture
 from .scheduler import ForkScheduler, SavingRandom
 
 
-def parts_of_scheduler(source: Scheduler | OfflineCluster, *, shares_instances: bool = False) -> ForkParts:
+def parts_of_scheduler(
+    source: Scheduler | OfflineCluster,
+    *,
+    shares_instances: bool = False,
+    cluster_of: Callable[..., ForkCluster] = ForkCluster,
+) -> ForkParts:
     """Return the parts of a fork of a scheduler, or of the one in a simulation or another fork.
 
     *shares_instances*: whether plugins that the program passed are used in the fork too, which must place
-    nothing then. What attempts under way have reserved counts as done. Raises :class:`PluginError` for a
-    plugin that cannot be made a second time, and :class:`CoreBusy`.
+    nothing then. *cluster_of* makes the cluster of the fork. What attempts under way have reserved counts as
+    done. Raises :class:`PluginError` for a plugin that cannot be made a second time, and :class:`CoreBusy`.
     """
     scheduler = source if isinstance(source, Scheduler) else source.scheduler
     offline = None if isinstance(source, Scheduler) else source
@@ -35,7 +40,7 @@ def parts_of_scheduler(source: Scheduler | OfflineCluster, *, shares_instances: 
     picture = take_picture(scheduler)
     undo, clock = picture.table.undo, VirtualClock(picture.now)
     strict = True if offline is None else offline.strict
-    cluster = ForkCluster(clock=clock, strict=strict, undo=undo, is_known=True)
+    cluster = cluster_of(clock=clock, strict=strict, undo=undo, is_known=True)
     others, version = _of_cluster(scheduler)
     objects, cache = _objects(picture, others, scheduler), _cache_of(scheduler.core.cache, picture)
     unplaced = {pod.uid: pod for pod in objects[Pod.KIND].values() if pod.uid not in cache.states}
