@@ -138,6 +138,7 @@ _PACKAGES: Final = (
     "errors",
     "framework",
     "queue",
+    "runs",
     "simulate",
     "state",
     "traces",

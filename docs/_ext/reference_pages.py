@@ -30,6 +30,7 @@ TITLES = {
     "controllers": "Admission and controllers",
     "simulate": "Simulation",
     "traces": "Traces",
+    "runs": "Runs of traces",
     "why": "Explanations: classes and functions",
     "embed": "Embedding",
     "testing": "Testing",

@@ -8,6 +8,7 @@ from .building import PodPart, TraceBuilder
 from .columns import ColumnTable
 from .describe import Description
 from .draws import Draws
+from .figures import Figures
 from .fit import fit
 from .generate import Kind, RunTimes, Workload, generate
 from .manifests import read_manifests
@@ -22,6 +23,7 @@ __all__ = [
     "ColumnTable",
     "Description",
     "Draws",
+    "Figures",
     "Kind",
     "NodeEvent",
     "NodeTemplate",

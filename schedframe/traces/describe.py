@@ -8,35 +8,26 @@ from typing import Final
 import numpy as np
 from typing_extensions import override
 
-from .._base.brief import brief_of
-from .._base.tables import Table, Tabular
+from .._base.tables import Table
 from .._base.value import record
 from .columns import NONE, ColumnTable, Ints, ranks
+from .figures import Figures, Named, split
 from .times import SECOND, UNITS
 
 RANKS: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 
 @record(frozen=True, eq=False)
-class Description(Tabular):
-    """Figures of a trace by name, with their units. ``description["run_p50"]`` is one of them."""
+class Description(Figures):
+    """Figures of a trace. ``treated`` counts rows of the file that were changed or left out, by treatment."""
 
-    figures: Mapping[str, tuple[float, str]]
-    treated: Mapping[str, int]
-    """Treatment → rows of the file that were changed or left out."""
-
-    def __getitem__(self, name: str) -> float:
-        return self.figures[name][0]
+    treated: Mapping[str, int] = {}  # a field of a frozen class
 
     @override
     def _table(self) -> Table:
-        rows = [(name, value, unit) for name, (value, unit) in self.figures.items()]
-        rows += [(name, float(count), "rows") for name, count in self.treated.items()]
-        return Table({"figure": str, "value": float, "unit": str}, list(rows))
-
-    @override
-    def __repr__(self) -> str:
-        return brief_of(self, pods=int(self["pods"]), figures=len(self.figures))
+        table = super()._table()
+        rows = [(name, float(count), "rows") for name, count in self.treated.items()]
+        return Table(table.columns, [*table.rows, *rows])
 
 
 def describe(
@@ -47,7 +38,7 @@ def describe(
     treated: Mapping[str, int],
 ) -> Description:
     """Return the figures of a trace. O(pods log pods)."""
-    figures = dict(_counts(pods))
+    figures: Named = dict(_counts(pods))
     run = np.sort(pods["run"][pods["run"] != NONE])
     figures |= _spread("run", run, SECOND, "s")
     template, size = np.unique(pods["template"], return_counts=True)
@@ -59,7 +50,7 @@ def describe(
             figures[f"capacity[{resource}]"] = (capacity[resource], _unit(resource))
             if offered is not None:
                 figures[f"offered[{resource}]"] = (offered / capacity[resource], "")
-    return Description(figures, dict(treated))
+    return Description(*split(figures), dict(treated))
 
 
 def _counts(pods: ColumnTable) -> Iterator[tuple[str, tuple[float, str]]]:

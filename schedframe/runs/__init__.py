@@ -1,0 +1,11 @@
+"""Runs of traces: what the driver of simulated time writes, and the tables and measures that follow from
+it."""
+
+from __future__ import annotations
+
+from .history import History
+from .recorder import RunRecorder
+from .run import Run
+from .spans import RunEvent, Spans
+
+__all__ = ["History", "Run", "RunEvent", "RunRecorder", "Spans"]
