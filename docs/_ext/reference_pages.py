@@ -31,6 +31,7 @@ TITLES = {
     "simulate": "Simulation",
     "traces": "Traces",
     "runs": "Runs of traces",
+    "compare": "Comparisons of runs",
     "why": "Explanations: classes and functions",
     "embed": "Embedding",
     "testing": "Testing",

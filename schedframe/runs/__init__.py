@@ -6,6 +6,7 @@ from __future__ import annotations
 from .history import History
 from .recorder import RunRecorder
 from .run import Run
+from .saved import SavedRun, read_run
 from .spans import RunEvent, Spans
 
-__all__ = ["History", "Run", "RunEvent", "RunRecorder", "Spans"]
+__all__ = ["History", "Run", "RunEvent", "RunRecorder", "SavedRun", "Spans", "read_run"]

@@ -24,6 +24,7 @@ NOT_RUN: Final[Mapping[str, str]] = {
     "cluster-trace-gpu": "needs a data set from the network",
     "pytest": "is the suite that this test is part of",
     "schedframe bench": "takes minutes; tests/bench runs the templates",
+    "schedframe compare": "needs two runs; tests/cli/test_compare.py has some",
     "docs/_tools": "takes an hour",
     "nodes.yaml pod.yaml --config kube-scheduler.yaml": "needs an extender that answers",
     "rack-rank": "is followed by tests/testing/test_documentation.py",
