@@ -1,4 +1,4 @@
-"""What a scheduler loads: optional parts take megabytes, and are loaded when something needs them."""
+"""What a program loads: optional parts take megabytes and time, and are loaded when something needs them."""
 
 from __future__ import annotations
 
@@ -40,9 +40,56 @@ def loaded() -> set[str]:
         "schedframe.extenders",
         "schedframe.simulate",
         "ssl",
+        "yaml",
     ],
 )
 def test_optional_parts_are_not_loaded(loaded: set[str], part: str) -> None:
     """Their features are off, so nothing imports them."""
     assert "schedframe.cycle.scheduler" in loaded
     assert part not in loaded
+
+
+IMPORTED = """
+import sys
+from schedframe import Simulation
+from schedframe.api import JobSpec, PersistentVolumeSpec, PodSpec, ResourceSliceSpec
+
+print(*sorted(sys.modules))
+print(*(cls.__name__ for cls in (JobSpec, PersistentVolumeSpec, PodSpec, ResourceSliceSpec) if not made(cls)))
+"""
+MADE = """
+def made(cls):
+    return hasattr(vars(cls)["__attrs_attrs__"], "__len__")
+"""
+
+
+@pytest.fixture(scope="module")
+def imported() -> tuple[set[str], set[str]]:
+    """The modules that are loaded by a first import, and the classes that attrs has not made by then."""
+    text = subprocess.run([sys.executable, "-c", MADE + IMPORTED], capture_output=True, text=True, check=True)
+    modules, classes = text.stdout.splitlines()
+    return set(modules.split()), set(classes.split())
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "asyncio",
+        "email",
+        "importlib.metadata",
+        "importlib.resources",
+        "ssl",
+        "tempfile",
+        "yaml",
+        "zipfile",
+    ],
+)
+def test_an_import_does_not_load_what_only_some_calls_need(
+    imported: tuple[set[str], set[str]], part: str
+) -> None:
+    assert "schedframe.simulate.simulation" in imported[0]
+    assert part not in imported[0]
+
+
+def test_an_import_makes_no_class_for_the_default_of_a_field(imported: tuple[set[str], set[str]]) -> None:
+    assert imported[1] == {"JobSpec", "PersistentVolumeSpec", "ResourceSliceSpec"}

@@ -15,9 +15,11 @@ import pytest
 from attrs import evolve, field
 
 from schedframe import InputError
-from schedframe._base.checked import unchecked
-from schedframe._base.value import record, value
+from schedframe._base import value as values
+from schedframe._base.checked import checked, unchecked
+from schedframe._base.value import default_of, record, value
 
+defined = values._defined
 T = TypeVar("T")
 
 
@@ -101,7 +103,9 @@ def test_a_class_is_completed_by_its_first_use(use: Callable[[type[Any]], Any]) 
     assert [each.name for each in attrs.fields(cls)] == ["x"]
 
 
-def test_two_threads_may_complete_a_class_at_once() -> None:
+def test_threads_that_need_a_class_at_once_complete_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    completed: list[Any] = []
+    monkeypatch.setattr(values, "_defined", lambda *body: completed.append(body) or defined(*body))
     for _ in range(20):
         cls, made, start = fresh(), [], threading.Barrier(4)
 
@@ -115,6 +119,28 @@ def test_two_threads_may_complete_a_class_at_once() -> None:
         for each in threads:
             each.join()
         assert made == [cls(5)] * 4
+    assert len(completed) == 20
+
+
+def test_the_default_of_a_field_is_one_instance_that_is_made_with_the_fields() -> None:
+    inner = fresh()
+    space = {"__annotations__": {"inner": inner, "also": inner}, "__module__": __name__}
+    defaults = {"inner": default_of(inner), "also": field(default=default_of(inner), kw_only=True)}
+    outer = value(type("Outer", (), {**space, **defaults}))
+    assert not methods_made(inner)
+    made = outer()
+    assert methods_made(inner)
+    assert made.inner == inner()
+    assert made.inner is made.also is outer().inner is attrs.fields(outer).inner.default
+    assert unchecked(outer)(also=inner(3)) == outer(also=inner(3)) != made
+
+
+def test_checks_of_a_class_wait_until_it_is_used() -> None:
+    cls = checked(record(type("Late", (), {"__annotations__": {"x": int}, "__module__": __name__, "x": 0})))
+    assert not methods_made(cls)
+    with pytest.raises(InputError, match="x: "):
+        cls("5")
+    assert cls(3).x == 3
 
 
 def test_values_are_frozen_compared_and_hashed_by_their_fields() -> None:

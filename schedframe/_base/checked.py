@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import cache, partial, wraps
 from inspect import Parameter
+from types import FunctionType
 from typing import Any, Final, TypeVar, cast
 
 import attrs
@@ -49,10 +50,16 @@ def checked_except(*names: str) -> Callable[[T], T]:
 
 def _checked(target: T, left_out: tuple[str, ...]) -> T:
     if isinstance(target, type):
-        add_initializers(target, left_out)
+        add = partial(add_initializers, target, left_out)
+        # a class that is made at its first use gets them then
+        getattr(vars(target).get("__init__"), "after_completion", _call)(add)
         return target
     name = target.__qualname__.removesuffix(".__init__")
     return cast("T", wraps(target)(_calling(_Subject(target, target, name, "", left_out))))
+
+
+def _call(action: Callable[[], None]) -> None:
+    action()
 
 
 def unchecked(cls: type[Made]) -> Callable[..., Made]:
@@ -115,7 +122,7 @@ def add_initializers(
     if not fill and not checks:
         return
     new = ["self = __draft()", *fill] if fill else ["self = __new(__cls)", call]
-    make = _compiled(parameters[1:], [*new, "return self"], scope, subject)
+    make = _compiled(parameters[1:], [*new, "return self"], dict(scope), subject)
     lines = [f"if self.__class__ is not __cls: return {call}", OPENING, *fill] if fill else [call]
     if checks:
         lines = [*_checks(parameters, scope, subject), *lines]
@@ -138,10 +145,30 @@ def _calling(subject: _Subject) -> Callable[..., Any]:
 def _compiled(
     parameters: list[Parameter], lines: list[str], scope: dict[str, Any], subject: _Subject
 ) -> Callable[..., Any]:
-    """Return a function of these parameters and *lines*. Names in *scope* begin with two underscores.
+    """Return a function of these parameters and *lines*, compiled when it is first called.
 
-    So no parameter hides one of them.
+    Names in *scope* begin with two underscores, so that no parameter hides one of them.
     """
+    made: Any = FunctionType(_FIRST_CALL, scope)
+
+    def first(values: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        function = _compile(parameters, lines, scope, subject)
+        made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        made.__code__ = function.__code__  # at last: another thread may call it
+        return made(*values, **keywords)
+
+    scope["__first"] = first
+    return cast("Callable[..., Any]", made)
+
+
+def _first_call(*values: Any, **keywords: Any) -> Any:
+    return __first(values, keywords)  # type: ignore[name-defined]  # noqa: F821 - of the scope
+
+
+_FIRST_CALL: Final = _first_call.__code__
+
+
+def _compile(parameters: list[Parameter], lines: list[str], scope: dict[str, Any], subject: _Subject) -> Any:
     head = []
     for index, each in enumerate(parameters):
         if each.kind is Parameter.KEYWORD_ONLY and not _has_star(parameters[:index]):
@@ -153,7 +180,7 @@ def _compiled(
         head.append("**__unknown")
     text = "\n    ".join([f"def __made({', '.join(head)}):", *lines])
     exec(compile(text, f"<checked {subject.owner}>", "exec"), scope)
-    return cast("Callable[..., Any]", scope["__made"])
+    return scope.pop("__made")
 
 
 def _checks(parameters: list[Parameter], scope: dict[str, Any], subject: _Subject) -> list[str]:

@@ -2,13 +2,17 @@
 
 Both give attrs classes with a short repr. attrs takes 0.24 ms to make a class, most of it to compile methods,
 and a scheduler constructs a part of the 500 classes that it imports. So a class begins with its slots alone;
-attrs makes the fields and methods at the first use of one of them.
+attrs makes the fields and methods at the first use of one of them. For the same reason the default of a field
+is not an instance of another class but :func:`default_of` that class.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from inspect import get_annotations
-from typing import TYPE_CHECKING, Any, Final
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import attrs
 
@@ -34,7 +38,30 @@ else:
         return _decorated(cls, False, settings)
 
 
-__all__ = ["record", "value"]
+__all__ = ["default_of", "record", "value"]
+
+T = TypeVar("T")
+
+
+def default_of(cls: type[T]) -> T:
+    """Return what stands for the instance of *cls* without arguments as the default of a field.
+
+    The instance is made together with the fields; all values share it.
+    """
+    return cast("T", _Default(cls))
+
+
+class _Default:
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: type) -> None:
+        self.cls: Final = cls
+
+
+@cache
+def _instance_of(cls: type) -> Any:
+    return cls()
+
 
 _FROZEN: Final = attrs.frozen(type("_Frozen", (), {}))
 """Has the methods that refuse assignment."""
@@ -45,6 +72,8 @@ _MADE: Final = (
     *("__getstate__", "__setstate__", "__replace__", "__setattr__", "__delattr__", "__attrs_own_setattr__"),
 )
 """What attrs puts into a class."""
+_COMPLETING: Final = RLock()
+"""Held while a class is made; its defaults may be instances of others."""
 
 
 def _decorated(cls: type | None, is_checked: bool, settings: dict[str, Any]) -> Any:
@@ -58,9 +87,21 @@ def _class_of(body: type, is_checked: bool, settings: dict[str, Any]) -> type:
         body.__repr__ = brief_of_fields  # type: ignore[method-assign, assignment]
     if _LATER.issuperset(settings) and not issubclass(body, BaseException):
         return _Later(body, is_checked, settings).made
-    made = attrs.define(body, **{**settings, "repr": False})
+    made = _defined(body, settings)
     _add_initializers(made, body, is_checked)
     return made
+
+
+def _defined(body: type, settings: dict[str, Any]) -> type:
+    """Return the class that attrs makes of *body*, with the instances that its defaults stand for."""
+    return attrs.define(body, **{**settings, "repr": False, "field_transformer": _with_defaults})
+
+
+def _with_defaults(_: type, fields: list[attrs.Attribute[Any]]) -> list[attrs.Attribute[Any]]:
+    return [
+        each.evolve(default=_instance_of(each.default.cls)) if isinstance(each.default, _Default) else each
+        for each in fields
+    ]
 
 
 def _add_initializers(made: type, body: type, is_checked: bool) -> None:
@@ -75,17 +116,26 @@ class _Later:
 
     def __init__(self, body: type, is_checked: bool, settings: dict[str, Any]) -> None:
         self._body, self._is_checked, self._settings = body, is_checked, settings
+        self._is_complete = False
+        self.after: Final[list[Callable[[], None]]] = []
+        """Called once the class is complete."""
         self.made: Final = type(body)(body.__name__, body.__bases__, self._namespace())
         _refer_to(self.made, body)
 
     def complete(self) -> None:
         """Put fields and methods into the class. A second call changes nothing."""
-        made = attrs.define(self._body, **{**self._settings, "repr": False})
-        there, new = vars(self.made), vars(made)
-        for name in _MADE:
-            if name in new and new[name] is not there.get(name):
-                type.__setattr__(self.made, name, new[name])
-        _add_initializers(self.made, self._body, self._is_checked)
+        with _COMPLETING:
+            if self._is_complete:
+                return
+            made = _defined(self._body, self._settings)
+            there, new = vars(self.made), vars(made)
+            for name in _MADE:
+                if name in new and new[name] is not there.get(name):
+                    type.__setattr__(self.made, name, new[name])
+            _add_initializers(self.made, self._body, self._is_checked)
+            self._is_complete = True
+            for action in self.after:
+                action()
 
     def _namespace(self) -> dict[str, Any]:
         body, settings = self._body, self._settings
@@ -123,6 +173,10 @@ class _MadeLater:
 
     def __init__(self, later: _Later, name: str) -> None:
         self._class, self._name = later, name
+
+    def after_completion(self, action: Callable[[], None]) -> None:
+        """Call *action* once the class is complete."""
+        self._class.after.append(action)
 
     def __get__(self, instance: Any, owner: type) -> Any:
         self._class.complete()

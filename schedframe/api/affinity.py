@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from attrs import field
 
 from .._base.checked import check_arguments
-from .._base.value import value
+from .._base.value import default_of, value
 from ..errors import InputError
 from ._wire import EMPTY, wire
 from .fieldcodecs import TIME
@@ -154,7 +154,7 @@ class PreferredSchedulingTerm:
     """``weight`` (1-100) is added to the score of nodes that match; an empty preference matches none."""
 
     weight: int = field(default=0, metadata=wire(bits=32, always=True))
-    preference: NodeSelectorTerm = field(default=NodeSelectorTerm(), metadata=wire(always=True))
+    preference: NodeSelectorTerm = field(default=default_of(NodeSelectorTerm), metadata=wire(always=True))
 
 
 @value(weakref_slot=False)
@@ -194,7 +194,9 @@ class WeightedPodAffinityTerm:
     """``weight`` (1-100) for each pod in the domain that the term matches."""
 
     weight: int = field(default=0, metadata=wire(bits=32, always=True))
-    term: PodAffinityTerm = field(default=PodAffinityTerm(), metadata=wire("podAffinityTerm", always=True))
+    term: PodAffinityTerm = field(
+        default=default_of(PodAffinityTerm), metadata=wire("podAffinityTerm", always=True)
+    )
 
 
 @value(weakref_slot=False, cache_hash=True)

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import field
 
-from .._base.value import value
+from .._base.value import default_of, value
 from ._wire import EMPTY, wire
 from .affinity import NodeSelector
 from .devices import (
@@ -89,7 +89,7 @@ class DeviceClaim:
 class ResourceClaimSpec:
     """The spec of a claim."""
 
-    devices: DeviceClaim = DeviceClaim()
+    devices: DeviceClaim = default_of(DeviceClaim)
 
 
 @value(weakref_slot=False)
@@ -129,7 +129,7 @@ class DeviceAllocationResult:
 class AllocationResult:
     """The allocated devices, and the nodes that can use them; ``None`` is all. Times are epoch seconds."""
 
-    devices: DeviceAllocationResult = DeviceAllocationResult()
+    devices: DeviceAllocationResult = default_of(DeviceAllocationResult)
     node_selector: NodeSelector | None = None
     allocation_timestamp: float | None = field(default=None, metadata=TIME)
 
@@ -173,8 +173,8 @@ class ResourceClaim(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: ResourceClaimSpec = field(default=ResourceClaimSpec(), metadata=wire(always=True))
-    status: ResourceClaimStatus = ResourceClaimStatus()
+    spec: ResourceClaimSpec = field(default=default_of(ResourceClaimSpec), metadata=wire(always=True))
+    status: ResourceClaimStatus = default_of(ResourceClaimStatus)
 
 
 @value(weakref_slot=False)
@@ -182,7 +182,7 @@ class ResourceClaimTemplateSpec:
     """The claim that is created for each pod."""
 
     metadata: ObjectMeta = NO_META
-    spec: ResourceClaimSpec = field(default=ResourceClaimSpec(), metadata=wire(always=True))
+    spec: ResourceClaimSpec = field(default=default_of(ResourceClaimSpec), metadata=wire(always=True))
 
 
 @value(weakref_slot=False)
@@ -194,4 +194,6 @@ class ResourceClaimTemplate(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: ResourceClaimTemplateSpec = field(default=ResourceClaimTemplateSpec(), metadata=wire(always=True))
+    spec: ResourceClaimTemplateSpec = field(
+        default=default_of(ResourceClaimTemplateSpec), metadata=wire(always=True)
+    )

@@ -211,30 +211,31 @@ def decoder(cls: type[T], *, strict: bool = False) -> Callable[[Any], T]:
     mistakes, with all of them.
     """
     existing: Callable[[Any], T] | None = _decoders.get((cls, strict))
-    if existing is not None:
-        return existing
+    if existing is None:
+        existing = _decoders[cls, strict] = _new_decoder(cls, strict=strict)
+    return existing
 
-    def later(value: Any) -> Any:
-        return _decoders[cls, strict](value)
 
-    if strict:  # classes of authors may hold themselves
-        _decoders[cls, strict] = later
-    try:
-        made = _decoders[cls, strict] = _new_decoder(cls, strict=strict)
-    except BaseException:
-        _decoders.pop((cls, strict), None)
-        raise
-    return made
+def _table(cls: type[Any], *, strict: bool) -> tuple[Any, Callable[..., Any], Any, Callable[[Any], Any]]:
+    """Return the value of an empty object, constructor, check, and the function from a key to its field."""
+    fields = _fields(cls, strict=strict)
+    table = {each.key: (each.name, each.codec.expected, each.shared, each.codec.decode) for each in fields}
+    if strict:
+        return None, _constructor(cls, fields), None, table.get
+    return cls(), unchecked(cls), getattr(cls, CHECK, None), table.get
 
 
 def _new_decoder(cls: type[T], *, strict: bool) -> Callable[[Any], T]:
-    declared = _fields(cls, strict=strict)
-    table = {each.key: (each.name, each.codec.expected, each.shared, each.codec.decode) for each in declared}
-    find = table.get
-    empty, make = (None, _constructor(cls, declared)) if strict else (cls(), unchecked(cls))
-    check = None if strict else getattr(cls, CHECK, None)
+    """Return the decoder. Its table is made for the first object: most pods have few of the classes."""
+    empty: Any = None
+    make: Any = None
+    check: Any = None
+    find: Any = None
 
     def decode(value: Any) -> T:
+        nonlocal empty, make, check, find
+        if find is None:  # it is assigned last, as other threads decode, too
+            empty, make, check, find = _table(cls, strict=strict)
         # The first question answers nearly always, and costs a tenth of the second one.
         if type(value) is not dict and not isinstance(value, Mapping):
             raise object_error(value)
@@ -255,34 +256,34 @@ def _new_decoder(cls: type[T], *, strict: bool) -> Callable[[Any], T]:
                 errors += error.at(key).errors
         if errors is not None:
             raise InputErrors.of(errors)
-        made = make(**values) if values or empty is None else empty
+        made: T = make(**values) if values or empty is None else empty
         if check is not None:
             check(made)
         return made
 
-    return _strict(cls, declared, decode) if strict else decode
+    return _strict(cls, decode) if strict else decode
 
 
-def _strict(cls: type[T], declared: Sequence[_Field], decode: Callable[[Any], T]) -> Callable[[Any], T]:
+def _misfits(fields: Mapping[str, _Field], members: Mapping[Any, Any]) -> Iterator[InputError]:
+    """Yield what a strict decoder refuses besides values: members without a field, and missing ones."""
+    for key, field in fields.items():
+        if field.default is attrs.NOTHING and members.get(key) is None:
+            yield MissingField(key, "must be set")
+    for key, entry in members.items():
+        if not isinstance(key, str):
+            yield at_key(key_error(key), key)
+        elif key not in fields:
+            known = f"the fields here are {', '.join(sorted(fields))}" if fields else "there are none here"
+            fix = meant(key, [*fields]) or f"remove it; {known}"
+            yield at_key(UnknownField("", "unknown field", fix), key)
+        elif entry is None and fields[key].default == Duration():
+            # in the v1 API null is as good as absent, but for durations without a default: no pointers there
+            yield expected("a duration", entry, 'write a text such as "10s"').at(key)
+
+
+def _strict(cls: type[T], decode: Callable[[Any], T]) -> Callable[[Any], T]:
     """Return *decode* that also takes ready instances, and refuses members without a field."""
-    keys = [each.key for each in declared]
-    needed = [each.key for each in declared if each.default is attrs.NOTHING]
-    # In the v1 API null is as good as absent, but for durations without a default: no pointers there.
-    bare = {each.key for each in declared if each.default == Duration()}
-
-    def misfits(members: Mapping[Any, Any]) -> Iterator[InputError]:
-        for key in needed:
-            if members.get(key) is None:
-                yield MissingField(key, "must be set")
-        for key, entry in members.items():
-            if not isinstance(key, str):
-                yield at_key(key_error(key), key)
-            elif key not in keys:
-                known = f"the fields here are {', '.join(sorted(keys))}" if keys else "there are none here"
-                fix = meant(key, keys) or f"remove it; {known}"
-                yield at_key(UnknownField("", "unknown field", fix), key)
-            elif entry is None and key in bare:
-                yield expected("a duration", entry, 'write a text such as "10s"').at(key)
+    fields: dict[str, _Field] = {}
 
     def strictly(value: Any) -> T:
         if isinstance(value, cls):
@@ -293,8 +294,9 @@ def _strict(cls: type[T], declared: Sequence[_Field], decode: Callable[[Any], T]
         except InputError as error:
             errors += error.errors
         if isinstance(value, Mapping):
+            fields.update({} if fields else {each.key: each for each in _fields(cls, strict=True)})
             known = {each.path for each in errors}  # the constructor misses fields, too
-            errors += [each for each in misfits(value) if each.path not in known]
+            errors += [each for each in _misfits(fields, value) if each.path not in known]
         if errors:
             raise InputErrors.of(errors)
         return made

@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 from attrs import field
 
-from .._base.value import value
+from .._base.value import default_of, value
 from ._wire import wire
 from .affinity import LabelSelector
 from .metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
@@ -35,7 +35,7 @@ class Deployment(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: DeploymentSpec = DeploymentSpec()
+    spec: DeploymentSpec = default_of(DeploymentSpec)
 
 
 @value
@@ -55,7 +55,7 @@ class DaemonSet(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: DaemonSetSpec = DaemonSetSpec()
+    spec: DaemonSetSpec = default_of(DaemonSetSpec)
 
 
 @value
@@ -89,8 +89,8 @@ class Job(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: JobSpec = JobSpec()
-    status: JobStatus = JobStatus()
+    spec: JobSpec = default_of(JobSpec)
+    status: JobStatus = default_of(JobStatus)
 
 
 @value
@@ -98,7 +98,7 @@ class JobTemplateSpec:
     """Labels, annotations and spec of the jobs of a cron job."""
 
     metadata: ObjectMeta = NO_META
-    spec: JobSpec = JobSpec()
+    spec: JobSpec = default_of(JobSpec)
 
 
 @value
@@ -106,7 +106,7 @@ class CronJobSpec:
     """What the jobs are made from; a suspended cron job makes none."""
 
     suspend: bool | None = None
-    job_template: JobTemplateSpec = JobTemplateSpec()
+    job_template: JobTemplateSpec = default_of(JobTemplateSpec)
 
 
 @value
@@ -118,7 +118,7 @@ class CronJob(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: CronJobSpec = CronJobSpec()
+    spec: CronJobSpec = default_of(CronJobSpec)
 
 
 @value

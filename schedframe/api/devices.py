@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from attrs import field
 
-from .._base.value import value
+from .._base.value import default_of, value
 from ._wire import EMPTY, wire
 from .affinity import NodeSelector
 from .fieldcodecs import AMOUNTS, TIME
@@ -62,7 +62,7 @@ class DeviceClass(ClusterObject):
     __hash__ = ClusterObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: DeviceClassSpec = field(default=DeviceClassSpec(), metadata=wire(always=True))
+    spec: DeviceClassSpec = field(default=default_of(DeviceClassSpec), metadata=wire(always=True))
 
 
 @value(weakref_slot=False)
@@ -195,7 +195,7 @@ class ResourceSliceSpec:
     """Devices and the nodes that can use them: one node, those of a selector, all, or as each device says."""
 
     driver: str = field(default="", metadata=wire(always=True))
-    pool: ResourcePool = field(default=ResourcePool(), metadata=wire(always=True))
+    pool: ResourcePool = field(default=default_of(ResourcePool), metadata=wire(always=True))
     node_name: str | None = None
     node_selector: NodeSelector | None = None
     all_nodes: bool | None = None
@@ -213,7 +213,7 @@ class ResourceSlice(ClusterObject):
     __hash__ = ClusterObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: ResourceSliceSpec = field(default=ResourceSliceSpec(), metadata=wire(always=True))
+    spec: ResourceSliceSpec = field(default=default_of(ResourceSliceSpec), metadata=wire(always=True))
 
 
 @value(weakref_slot=False)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 from attrs import field
 
 from .._base.checked import check_arguments
-from .._base.value import value
+from .._base.value import default_of, value
 from ..errors import InputError
 from ._wire import wire
 from .metadata import NO_META, Condition, NamespacedObject, ObjectMeta
@@ -220,8 +220,8 @@ class PodGroup(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: PodGroupSpec = PodGroupSpec()
-    status: PodGroupStatus = PodGroupStatus()
+    spec: PodGroupSpec = default_of(PodGroupSpec)
+    status: PodGroupStatus = default_of(PodGroupStatus)
     api_version: str = field(default="", metadata=VERSION)
     """The version in which it was read; empty for :attr:`API_VERSION`."""
 
@@ -288,7 +288,7 @@ class Workload(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: WorkloadSpec = WorkloadSpec()
+    spec: WorkloadSpec = default_of(WorkloadSpec)
     api_version: str = field(default="", metadata=VERSION)
     """The version in which it was read; empty for :attr:`API_VERSION`."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from .._base.entry_points import EntryPoint, entry_points_of
 from ..errors import InputError, PluginError
 from . import conversion
 from ._text import meant
@@ -38,10 +39,6 @@ from .workloads import (
     Service,
     StatefulSet,
 )
-
-if TYPE_CHECKING:
-    # Not at run time: the import takes tens of milliseconds, and few manifests need it.
-    from importlib.metadata import EntryPoint
 
 Strict = bool | Callable[[InputError], None]
 """Treatment of what Kubernetes would refuse: ``True`` raises, ``False`` ignores it, a function gets each."""
@@ -94,9 +91,7 @@ def installed_kinds() -> tuple[type[ClusterObject], ...]:
 @cache
 def _installed_kinds() -> tuple[tuple[str, type[ClusterObject] | PluginError], ...]:
     """Return name → kind for each entry point, with the error in place of a kind that cannot be loaded."""
-    from importlib.metadata import entry_points
-
-    entries = sorted(entry_points(group=KIND_GROUP), key=lambda entry: (entry.name, entry.value))
+    entries = sorted(entry_points_of(KIND_GROUP), key=lambda entry: (entry.name, entry.value))
     return tuple((entry.name, _load_kind(entry)) for entry in entries)
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import field
 
-from .._base.value import value
+from .._base.value import default_of, value
 from ._wire import EMPTY, wire
 from .affinity import Toleration
 from .fieldcodecs import AMOUNTS
@@ -43,7 +43,7 @@ class LimitRange(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: LimitRangeSpec = LimitRangeSpec()
+    spec: LimitRangeSpec = default_of(LimitRangeSpec)
 
 
 @value(weakref_slot=False)
@@ -117,8 +117,8 @@ class ResourceQuota(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: ResourceQuotaSpec = ResourceQuotaSpec()
-    status: ResourceQuotaStatus = ResourceQuotaStatus()
+    spec: ResourceQuotaSpec = default_of(ResourceQuotaSpec)
+    status: ResourceQuotaStatus = default_of(ResourceQuotaStatus)
 
 
 ADMISSION_KINDS: Final[tuple[type[ClusterObject], ...]] = (LimitRange, RuntimeClass, ResourceQuota)

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import field
 
-from .._base.value import value
+from .._base.value import default_of, value
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector, NodeSelector, within
 from .fieldcodecs import AMOUNTS
@@ -128,8 +128,8 @@ class PersistentVolume(ClusterObject):
     __hash__ = ClusterObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: PersistentVolumeSpec = PersistentVolumeSpec()
-    status: PersistentVolumeStatus = PersistentVolumeStatus()
+    spec: PersistentVolumeSpec = default_of(PersistentVolumeSpec)
+    status: PersistentVolumeStatus = default_of(PersistentVolumeStatus)
 
     @property
     def storage_class(self) -> str:
@@ -169,7 +169,7 @@ class PersistentVolumeClaim(NamespacedObject):
 
     metadata: ObjectMeta = NO_META
     spec: PersistentVolumeClaimSpec = NO_CLAIM_SPEC
-    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
+    status: PersistentVolumeClaimStatus = default_of(PersistentVolumeClaimStatus)
 
     @property
     def storage_class(self) -> str:
@@ -248,7 +248,7 @@ class CSINode(ClusterObject):
     __hash__ = ClusterObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: CSINodeSpec = field(default=CSINodeSpec(), metadata=wire(always=True))
+    spec: CSINodeSpec = field(default=default_of(CSINodeSpec), metadata=wire(always=True))
 
 
 @value(weakref_slot=False)
@@ -269,7 +269,7 @@ class CSIDriver(ClusterObject):
     __hash__ = ClusterObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: CSIDriverSpec = field(default=CSIDriverSpec(), metadata=wire(always=True))
+    spec: CSIDriverSpec = field(default=default_of(CSIDriverSpec), metadata=wire(always=True))
 
 
 @value(weakref_slot=False)
@@ -300,7 +300,9 @@ class VolumeAttachmentSpec:
     """The volume to attach, the node and the driver."""
 
     attacher: str = field(default="", metadata=wire(always=True))
-    source: VolumeAttachmentSource = field(default=VolumeAttachmentSource(), metadata=wire(always=True))
+    source: VolumeAttachmentSource = field(
+        default=default_of(VolumeAttachmentSource), metadata=wire(always=True)
+    )
     node_name: str = field(default="", metadata=wire(always=True))
 
 
@@ -320,5 +322,5 @@ class VolumeAttachment(ClusterObject):
     __hash__ = ClusterObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: VolumeAttachmentSpec = field(default=VolumeAttachmentSpec(), metadata=wire(always=True))
-    status: VolumeAttachmentStatus = VolumeAttachmentStatus()
+    spec: VolumeAttachmentSpec = field(default=default_of(VolumeAttachmentSpec), metadata=wire(always=True))
+    status: VolumeAttachmentStatus = default_of(VolumeAttachmentStatus)

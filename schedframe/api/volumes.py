@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import field
 
-from .._base.value import value
+from .._base.value import default_of, value
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector
 from .fieldcodecs import AMOUNTS
@@ -29,7 +29,7 @@ class PersistentVolumeClaimSpec:
 
     access_modes: tuple[str, ...] = ()
     selector: LabelSelector | None = None
-    resources: VolumeResources = VolumeResources()
+    resources: VolumeResources = default_of(VolumeResources)
     volume_name: str = ""
     storage_class_name: str | None = None
     volume_mode: str | None = None

@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import field
 
-from .._base.value import value
+from .._base.value import default_of, value
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector
 from .fieldcodecs import TIMES
@@ -63,7 +63,7 @@ class Service(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: ServiceSpec = ServiceSpec()
+    spec: ServiceSpec = default_of(ServiceSpec)
 
 
 @value
@@ -84,7 +84,7 @@ class ReplicationController(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: ReplicationControllerSpec = ReplicationControllerSpec()
+    spec: ReplicationControllerSpec = default_of(ReplicationControllerSpec)
 
 
 @value
@@ -105,7 +105,7 @@ class ReplicaSet(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: ReplicaSetSpec = ReplicaSetSpec()
+    spec: ReplicaSetSpec = default_of(ReplicaSetSpec)
 
 
 @value
@@ -136,7 +136,7 @@ class StatefulSet(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: StatefulSetSpec = StatefulSetSpec()
+    spec: StatefulSetSpec = default_of(StatefulSetSpec)
 
 
 @value
@@ -174,5 +174,5 @@ class PodDisruptionBudget(NamespacedObject):
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
-    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
-    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+    spec: PodDisruptionBudgetSpec = default_of(PodDisruptionBudgetSpec)
+    status: PodDisruptionBudgetStatus = default_of(PodDisruptionBudgetStatus)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from attrs import field, fields
 
-from .._base.value import record
+from .._base.value import default_of, record
 from ..api._wire import wire
 from ..api.duration import Duration
 from .catalogue import POINTS
@@ -29,9 +29,9 @@ class LeaderElectionConfiguration:
     """Leader election between replicas. Durations of zero mean the default."""
 
     leader_elect: bool | None = None
-    lease_duration: Duration = field(default=Duration(), metadata=wire(always=True))
-    renew_deadline: Duration = field(default=Duration(), metadata=wire(always=True))
-    retry_period: Duration = field(default=Duration(), metadata=wire(always=True))
+    lease_duration: Duration = field(default=default_of(Duration), metadata=wire(always=True))
+    renew_deadline: Duration = field(default=default_of(Duration), metadata=wire(always=True))
+    retry_period: Duration = field(default=default_of(Duration), metadata=wire(always=True))
     resource_lock: str = field(default="", metadata=wire(always=True))
     resource_name: str = field(default="", metadata=wire(always=True))
     resource_namespace: str = field(default="", metadata=wire(always=True))
@@ -68,21 +68,21 @@ class PluginSet:
 class Plugins:
     """A list for each extension point, and one (``multi_point``) for all points that a plugin implements."""
 
-    pre_enqueue: PluginSet = PluginSet()
-    queue_sort: PluginSet = PluginSet()
-    pre_filter: PluginSet = PluginSet()
-    filter: PluginSet = PluginSet()
-    post_filter: PluginSet = PluginSet()
-    pre_score: PluginSet = PluginSet()
-    score: PluginSet = PluginSet()
-    reserve: PluginSet = PluginSet()
-    permit: PluginSet = PluginSet()
-    pre_bind: PluginSet = PluginSet()
-    bind: PluginSet = PluginSet()
-    post_bind: PluginSet = PluginSet()
-    multi_point: PluginSet = PluginSet()
-    placement_generate: PluginSet = PluginSet()
-    placement_score: PluginSet = PluginSet()
+    pre_enqueue: PluginSet = default_of(PluginSet)
+    queue_sort: PluginSet = default_of(PluginSet)
+    pre_filter: PluginSet = default_of(PluginSet)
+    filter: PluginSet = default_of(PluginSet)
+    post_filter: PluginSet = default_of(PluginSet)
+    pre_score: PluginSet = default_of(PluginSet)
+    score: PluginSet = default_of(PluginSet)
+    reserve: PluginSet = default_of(PluginSet)
+    permit: PluginSet = default_of(PluginSet)
+    pre_bind: PluginSet = default_of(PluginSet)
+    bind: PluginSet = default_of(PluginSet)
+    post_bind: PluginSet = default_of(PluginSet)
+    multi_point: PluginSet = default_of(PluginSet)
+    placement_generate: PluginSet = default_of(PluginSet)
+    placement_score: PluginSet = default_of(PluginSet)
 
     def at(self, point: str) -> PluginSet:
         """Return the list of an extension point (or of ``multiPoint``) by its name in the document."""
@@ -157,7 +157,7 @@ class Extender:
     bind_verb: str = ""
     enable_https: bool = field(default=False, metadata=wire("enableHTTPS"))
     tls_config: ExtenderTLSConfig | None = field(default=None, metadata=wire("tlsConfig"))
-    http_timeout: Duration = field(default=Duration(), metadata=wire("httpTimeout", always=True))
+    http_timeout: Duration = field(default=default_of(Duration), metadata=wire("httpTimeout", always=True))
     node_cache_capable: bool = False
     managed_resources: tuple[ExtenderManagedResource, ...] = ()
     ignorable: bool = False
@@ -169,10 +169,10 @@ class KubeSchedulerConfiguration:
 
     parallelism: int | None = field(default=None, metadata=wire(bits=32))
     leader_election: LeaderElectionConfiguration = field(
-        default=LeaderElectionConfiguration(), metadata=wire(always=True)
+        default=default_of(LeaderElectionConfiguration), metadata=wire(always=True)
     )
     client_connection: ClientConnectionConfiguration = field(
-        default=ClientConnectionConfiguration(), metadata=wire(always=True)
+        default=default_of(ClientConnectionConfiguration), metadata=wire(always=True)
     )
     enable_profiling: bool | None = None
     enable_contention_profiling: bool | None = None

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import EntryPoint
 from typing import Any
 
+from .._base.entry_points import EntryPoint
 from .._version import __version__
 from ..config.decode import suggestion
 from ..errors import PluginError

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from attrs import field
 
 from .._base.checked import checked, checked_except
+from .._base.entry_points import EntryPoint, entry_points_of
 from .._base.value import record
 from ..config import (
     POINTS,
@@ -37,15 +35,6 @@ _ANY_POINT = tuple(point for point in POINTS if point not in ("queueSort", "bind
 
 def _prefixes(given: str | Iterable[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
-
-
-@lru_cache(maxsize=4)
-def _offered(path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """Return the entry points of plugins of all packages on *path*, which is :data:`sys.path`.
-
-    Cached, for it takes 4 of the 20 ms in which a scheduler is made.
-    """
-    return tuple(entry_points(group=PLUGIN_GROUP))
 
 
 def _expect_object(args: Any, path: str) -> Iterator[FieldError]:
@@ -103,7 +92,7 @@ class Registry:
     def installed(cls, allow_imports: str | Iterable[str] = (), *, skip_imports: bool = False) -> Registry:
         """Return a registry of all plugins of installed packages; none of them is loaded yet."""
         registry = cls(installed_catalogue(), allow_imports, skip_imports)
-        for entry in _offered(tuple(sys.path)):
+        for entry in entry_points_of(PLUGIN_GROUP):
             # A package may be on the path twice; its entries are then equal but for the place.
             first = registry._entry_points.setdefault(entry.name, entry)
             if first.value != entry.value:
@@ -184,8 +173,10 @@ class Registry:
 
     def _import_path(self, name: str) -> EntryPoint:
         """Return an entry point for an import path; :class:`PluginError` unless it may be followed."""
-        entry = EntryPoint(name, name, PLUGIN_GROUP)
-        if EntryPoint.pattern.fullmatch(name) is None:
+        from importlib.metadata import EntryPoint as NewEntryPoint
+
+        entry = NewEntryPoint(name, name, PLUGIN_GROUP)
+        if entry.pattern.fullmatch(name) is None:
             raise PluginError(f"plugin {name} is no import path; write package.module:Class")
         if not self.allows(name):
             module = name.partition(":")[0]

@@ -119,7 +119,7 @@ def forget_kinds() -> Iterator[None]:
 def test_kinds_of_installed_packages_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("Crate", f"{__name__}:Crate", "schedframe.kinds")
     monkeypatch.setattr(EntryPoint, "load", lambda self: Crate)
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
+    monkeypatch.setattr(kinds, "entry_points_of", lambda group: [entry])
     assert isinstance(from_manifest(CRATE), Crate)
 
 
@@ -130,7 +130,7 @@ def test_a_kind_that_cannot_be_loaded_concerns_only_its_manifests(
 ) -> None:
     entries = [EntryPoint("Barrel", target, "schedframe.kinds")]
     entries.append(EntryPoint("Crate", f"{__name__}:Crate", "schedframe.kinds"))
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
+    monkeypatch.setattr(kinds, "entry_points_of", lambda group: entries)
     assert isinstance(from_manifest(CRATE), Crate)
     with pytest.raises(UnknownKindError):
         from_manifest({**CRATE, "kind": "Box"})

@@ -130,7 +130,7 @@ def test_a_package_that_cannot_be_loaded_says_what_it_was_made_for(monkeypatch: 
         requires = ("schedframe-extras", "schedframe>=99")
 
     entry = EntryPoint("Rank", f"{HERE}:NotYet", PLUGIN_GROUP)._for(Package())  # type: ignore[attr-defined]  # as importlib does
-    monkeypatch.setattr(module, "_offered", lambda path: [entry])
+    monkeypatch.setattr(module, "entry_points_of", lambda group: [entry])
     with pytest.raises(PluginError, match=r"\(rank-plugins 2\.0 needs schedframe>=99, and this is"):
         Registry.installed().factory("Rank")
 

@@ -44,7 +44,7 @@ def entry_points(monkeypatch: pytest.MonkeyPatch) -> list[EntryPoint]:
     """The entry points of all installed packages."""
     found: list[EntryPoint] = []
 
-    monkeypatch.setattr(module, "_offered", lambda path: found)
+    monkeypatch.setattr(module, "entry_points_of", lambda group: found)
     monkeypatch.setattr(
         module, "installed_catalogue", lambda: PluginCatalogue([CatalogueEntry("InTree", ("filter",))])
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from ..metadata import ClusterObject
@@ -23,7 +23,7 @@ Fields = Mapping[str, str]
 @cache
 def published_types() -> Mapping[str, Fields]:
     """Return name of a type → its fields with their codes."""
-    text = files(__package__).joinpath("fields.json").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("fields.json").read_text(encoding="utf-8")
     types: dict[str, Fields] = json.loads(text)
     return types
 

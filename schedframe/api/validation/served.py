@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from ...errors import InputError
@@ -41,7 +41,7 @@ class _Kinds(NamedTuple):
 
 @cache
 def _kinds() -> _Kinds:
-    data = json.loads(files(__package__).joinpath("kinds.json").read_text(encoding="utf-8"))
+    data = json.loads(Path(__file__).with_name("kinds.json").read_text(encoding="utf-8"))
     served = {version: tuple(kinds) for version, kinds in data["served"].items()}
     former = {
         version: {kind: Former(*each) for kind, each in kinds.items()}
