@@ -41,6 +41,8 @@ def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = (), *, strict: St
 
 def as_pod(obj: Any, *, strict: Strict = True) -> Pod:
     """Return a pod, decoded if *obj* is a manifest. Raises :class:`InputError` for anything else."""
+    if isinstance(obj, Pod):
+        return obj
     value = as_object(obj, strict=strict) if isinstance(obj, Mapping | ToDict) else obj
     if not isinstance(value, Pod):
         raise InputError("", f"{type(value).__name__} is not a pod", "give a Pod or the manifest of one")

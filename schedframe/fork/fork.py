@@ -123,7 +123,7 @@ class Fork(OfflineCluster):
         """
         with Hold(), self._controllers.gathering():
             self.cluster.delete(Node.KIND, name)
-            made = self._take_off(self._pods_of(name), again=pods == "reschedule")
+            made = self._take_off(self.pods_on(name), again=pods == "reschedule")
         self.scheduler.sync()
         return made
 
@@ -144,7 +144,7 @@ class Fork(OfflineCluster):
         """
         self.cordon(name)
         with Hold(), self._controllers.gathering():
-            made = self._take_off([pod for pod in self._pods_of(name) if not is_of_its_node(pod)], again=True)
+            made = self._take_off([pod for pod in self.pods_on(name) if not is_of_its_node(pod)], again=True)
         self.scheduler.sync()
         return made
 
@@ -181,7 +181,8 @@ class Fork(OfflineCluster):
     def _kinds(self) -> list[type[ClusterObject]]:
         return [cls for framework in self._core.frameworks.values() for cls in framework.kinds().values()]
 
-    def _pods_of(self, node_name: str) -> list[Pod]:
+    def pods_on(self, node_name: str) -> list[Pod]:
+        """Return the pods of a node, in the order in which they were placed; O(pods of the node)."""
         row = self._core.cache.table.row_of(node_name)
         return [] if row is None else list(self._core.cache.table.pods_at(row).values())
 

@@ -35,7 +35,8 @@ class Trial:
         self._is_open = False
 
     def __enter__(self) -> Self:
-        self._fork.scheduler.sync()
+        if self._fork.scheduler.core.inbox:
+            self._fork.scheduler.sync()
         undo = self._fork.scheduler.core.undo
         self._depth, self._start = undo.begin(), len(undo.entries)
         self._saved = _Saved.of(self._fork)
@@ -74,8 +75,10 @@ class _Saved:
     rng: Any
     next_start: int
     collections: Mapping[str, Any]
-    parts: tuple[tuple[Any, Mapping[str, Any]], ...]
-    """Objects with the containers in their fields, as far as these are not empty."""
+    places: tuple[tuple[Any, str], ...]
+    """Objects and their fields with containers."""
+    containers: tuple[tuple[Any, str, Any], ...]
+    """Copies of those that are not empty."""
     attempts: tuple[tuple[Any, Mapping[str, Any]], ...]
     """Attempts under way with their attributes."""
     own: tuple[Any, ...]
@@ -85,12 +88,14 @@ class _Saved:
         core = fork.scheduler.core
         sampling, waiting = core.search.sampling, [*core.waiting] if core.waiting else ()
         parts = [*[getattr(core, name) for name in _PARTS], *fork.controllers(), *waiting]
+        places = [(part, name) for part in parts for name in _fields(part)]
         return cls(
             fork.clock.now,
             core.rng.saved(),  # type: ignore[attr-defined]  # that of a fork
             0 if sampling is None else sampling.next_start,
             {name: found.copy() for name in _COLLECTIONS if (found := getattr(core, name))},
-            tuple([(part, _containers(part)) for part in parts]),
+            tuple(places),
+            tuple([(part, name, _copied(found)) for part, name in places if (found := getattr(part, name))]),
             tuple([(each, dict(vars(each))) for each in core.binding.values()]),
             fork.own_state(),
         )
@@ -107,13 +112,11 @@ class _Saved:
             if present or before:
                 present.clear()
                 present.update(before or ())
-        for part, containers in self.parts:
-            for name in _fields(part):
-                present, before = getattr(part, name), containers.get(name)
-                if before is not None:
-                    setattr(part, name, _copied(before))
-                elif present:
-                    present.clear()
+        for part, name in self.places:
+            if present := getattr(part, name):
+                present.clear()
+        for part, name, before in self.containers:
+            setattr(part, name, before)
         for attempt, values in self.attempts:
             vars(attempt).clear()
             vars(attempt).update(values)
@@ -131,10 +134,6 @@ def _fields(part: Any) -> tuple[str, ...]:
         found = tuple([name for name in names if isinstance(getattr(part, name), _CONTAINERS)])
         _FIELDS[type(part)] = found
     return found
-
-
-def _containers(part: Any) -> dict[str, Any]:
-    return {name: _copied(found) for name in _fields(part) if (found := getattr(part, name))}
 
 
 def _copied(value: Any) -> Any:

@@ -116,3 +116,11 @@ def test_figures_as_a_line_and_as_text() -> None:
     figures = {"template": "basic", "pods": 10000, "p50_us": None}
     assert json.loads(as_line(figures)) == figures
     assert as_text(figures).splitlines() == ["template  basic", "pods      10,000", "p50_us    -"]
+
+
+def test_forks_are_measured_by_core_answers_and_reverts() -> None:
+    figures = run("fork", Options(nodes=10, init=40, pods=20))
+    assert list(figures)[:4] == ["template", "nodes", "init", "core_ms"]
+    assert figures["nodes"] == 10
+    counted = ("core_ms", "ready_ms", "trials_per_second", "trials_per_second_first_of_class")
+    assert all(figures[name] > 0 for name in (*counted, "revert_us_per_pod", "revert_us_per_node"))

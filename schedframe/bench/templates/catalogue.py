@@ -16,6 +16,7 @@ from ..options import Progress, Size
 from . import devices, groups, node_by_node, shapes, volumes
 from .backlog import measure_backlog
 from .extender import measure_extender
+from .forks import measure_fork
 from .loading import measure_loading
 from .queue_alone import measure_queue
 
@@ -174,6 +175,11 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         "only loading: nodes from an iterator, then --init running pods; time and memory",
         Size(nodes=100_000, init=100_000, pods=0),
         measure=measure_loading,
+    ),
+    "fork": Template(
+        "only forks: of --nodes nodes and --init pods, and --pods trials of one pod in it; CPU times",
+        Size(nodes=5000, init=100_000, pods=2000),
+        measure=measure_fork,
     ),
     "queue": Template(
         "only the queue: add + pop + done with --pods queued, and an event that concerns none of them",
