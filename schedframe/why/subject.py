@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from attrs import evolve, field
@@ -46,6 +46,10 @@ class Subject:
         return Evaluator(self.scheduler.core) if self.scheduler is not None else self.evaluator
 
 
+def _nothing(fork: Fork) -> None:
+    """Change nothing."""
+
+
 @record(frozen=True)
 class SubjectOptions:
     """The scheduler of the fork, and whether it first places the pending pods; as for :func:`explain`."""
@@ -61,6 +65,8 @@ class SubjectOptions:
     """Parts of a cluster that are not played for manifests."""
     given: Mapping[tuple[str, str], ClusterObject] = field(factory=dict)
     """Kind and key → the object as people have written it, of those that were completed before."""
+    prepare: Callable[[Fork], None] = _nothing
+    """Changes the fork before anything is placed or explained."""
 
     @property
     def is_another_scheduler(self) -> bool:
@@ -71,6 +77,7 @@ class SubjectOptions:
 def subject_of(source: ForkSource, pod: Any, options: SubjectOptions = SubjectOptions()) -> Subject:  # noqa: B008
     """Fork *source* and look up *pod* in it; O(cluster). Raises :class:`InputError`."""
     fork, scheduler = _forked(source, options)
+    options.prepare(fork)
     if options.after:
         if not isinstance(pod, str):
             value = as_pod(pod, strict=options.strict)

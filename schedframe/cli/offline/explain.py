@@ -36,6 +36,7 @@ def run_explain(options: ExplainOptions) -> Explanation:
                 seed=options.seed,
                 without=manifests.without,
                 given=manifests.given,
+                prepare=options.what_if.apply,
             )
             return explain_in(manifests.objects, options.pod, copied, options.changes, options.nearest)
         except InputError as error:

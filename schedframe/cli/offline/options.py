@@ -14,6 +14,7 @@ from ...controllers.switches import names_of
 from ..output.forms import ExplainForm, Form
 from .live import LiveSource
 from .sources import SourceOptions, Validate
+from .what_if import NODE_PREFIX, WhatIf
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="KubeSchedulerConfiguration.")
@@ -49,8 +50,22 @@ Without = Annotated[
     list[str] | None,
     typer.Option(
         "--without",
-        metavar="PART,…",
-        help="What is not played for the manifests: " + ", ".join(PARTS) + "; or all. May be repeated.",
+        metavar="node/NAME|PART,…",
+        help="A node that is taken out first: its pods wait again. Or what is not played for the manifests: "
+        + ", ".join(PARTS)
+        + "; or all. May be repeated.",
+    ),
+]
+Add = Annotated[
+    list[str] | None,
+    typer.Option("--add", metavar="N=NODE", help="First add N empty nodes like this one. May be repeated."),
+]
+Scale = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--scale",
+        metavar="WORKLOAD=N",
+        help="First give a workload that many pods, as deployment/web=20. May be repeated.",
     ),
 ]
 
@@ -118,6 +133,8 @@ class ScheduleOptions:
     verbose: Verbose = False
     workloads: HowWorkloads = Workloads.AUTO
     without: Without = None
+    add: Add = None
+    scale: Scale = None
     kubeconfig: Kubeconfig = None
     context: Context = None
     dry_run: DryRun = False
@@ -126,7 +143,12 @@ class ScheduleOptions:
     @property
     def source(self) -> SourceOptions:
         """How manifests are read. Raises :class:`InputError` for an unknown part."""
-        return SourceOptions(self.workloads, self.validate, names_of(self.without or ()))
+        return SourceOptions(self.workloads, self.validate, names_of(_parts(self.without)))
+
+    @property
+    def what_if(self) -> WhatIf:
+        """What is changed before anything is placed. Raises :class:`InputError`."""
+        return WhatIf.parsed(self.add or (), _nodes(self.without), self.scale or ())
 
     @property
     def live(self) -> LiveSource | None:
@@ -165,6 +187,8 @@ class ExplainOptions:
     verbose: Verbose = False
     workloads: HowWorkloads = Workloads.AUTO
     without: Without = None
+    add: Add = None
+    scale: Scale = None
     kubeconfig: Kubeconfig = None
     context: Context = None
     feature_gates: Gates = None
@@ -172,7 +196,12 @@ class ExplainOptions:
     @property
     def source(self) -> SourceOptions:
         """How manifests are read. Raises :class:`InputError` for an unknown part."""
-        return SourceOptions(self.workloads, self.validate, names_of(self.without or ()))
+        return SourceOptions(self.workloads, self.validate, names_of(_parts(self.without)))
+
+    @property
+    def what_if(self) -> WhatIf:
+        """What is changed before anything is placed. Raises :class:`InputError`."""
+        return WhatIf.parsed(self.add or (), _nodes(self.without), self.scale or ())
 
     @property
     def live(self) -> LiveSource | None:
@@ -182,6 +211,20 @@ class ExplainOptions:
     def check(self) -> None:
         """Raise an error of usage if something is missing."""
         _check_files(self.files, self.live)
+
+
+def _entries(without: list[str] | None) -> list[str]:
+    return [name for text in without or () for name in text.split(",")]
+
+
+def _parts(without: list[str] | None) -> list[str]:
+    """Return the parts that ``--without`` names."""
+    return [name for name in _entries(without) if not name.startswith(NODE_PREFIX)]
+
+
+def _nodes(without: list[str] | None) -> list[str]:
+    """Return the nodes that ``--without`` names."""
+    return [name for name in _entries(without) if name.startswith(NODE_PREFIX)]
 
 
 def _live_source(kubeconfig: list[str] | None, context: str | None) -> LiveSource | None:

@@ -39,7 +39,13 @@ def run_schedule(options: ScheduleOptions) -> Outcome:
         note("nothing to schedule: no object is a pod without a node")
     with faults_shown(options.verbose), progress("scheduling pods", pending) as advance:
         outcome = schedule(
-            manifests, config, registry, seed=options.seed, explain=options.explain, advance=advance
+            manifests,
+            config,
+            registry,
+            seed=options.seed,
+            explain=options.explain,
+            advance=advance,
+            what_if=options.what_if,
         )
     if outcome.faults and not options.verbose:
         note(f"plugins failed: {', '.join(outcome.faults)}; -v shows the tracebacks")

@@ -23,6 +23,7 @@ from ..output.terminal import Advance, LineFormatter, note
 from .outcome import Fate, Outcome, usage_of
 from .proposals import proposals_for
 from .sources import Manifests
+from .what_if import WhatIf
 
 
 @record(eq=False)
@@ -111,16 +112,16 @@ def schedule(
     seed: int,
     explain: str | None,
     advance: Advance,
+    what_if: WhatIf = WhatIf(),  # noqa: B008  # a frozen value
 ) -> Outcome:
     """Place the pending pods of *manifests*; *advance* is called at the first attempt of each.
+
+    *what_if* is done before that.
 
     *explain* is a pod (``name`` or ``namespace/name``) or :data:`EVERY_PENDING`. Raises :class:`InputError`
     if there is no such pending pod.
     """
-    simulation = Simulation(
-        manifests.objects, config, seed=seed, registry=registry, without=manifests.without
-    )
-    simulation.given |= manifests.given
+    simulation = _simulation_of(manifests, config, registry, seed, what_if)
     before = [pod for pod in simulation.cluster.list("Pod") if pod.spec.node_name]
     pending = simulation.pending()
     search = None
@@ -146,6 +147,21 @@ def schedule(
         pending = [fate.pod for fate in outcome.pending if fate.pod.key in explained]
         outcome.proposals = proposals_for(simulation, pending)
     return outcome
+
+
+def _simulation_of(
+    manifests: Manifests, config: EffectiveConfig, registry: Registry, seed: int, what_if: WhatIf
+) -> Simulation:
+    """Return the cluster of *manifests* after *what_if*."""
+    simulation = Simulation(
+        manifests.objects, config, seed=seed, registry=registry, without=manifests.without
+    )
+    simulation.given |= manifests.given
+    if what_if:
+        with simulation.fork() as fork:
+            what_if.apply(fork)
+            simulation.take(fork.diff())
+    return simulation
 
 
 def _note_what_followed(simulation: Simulation, manifests: Manifests) -> None:

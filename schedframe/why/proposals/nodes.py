@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from attrs import evolve
-
-from ...api import IN, Node, NodeSpec, NodeStatus, ObjectMeta, Pod, Quantity
+from ...api import IN, Node, NodeStatus, ObjectMeta, Pod, Quantity
 from ...api.fieldcodecs import LABEL_HOSTNAME
-from ...api.node import TAINT_UNSCHEDULABLE
+from ...fork.likeness import free_names, node_like
 from ..change import Change, ChangeKind
 from ..near_misses import PODS
 from .case import Case, NearNode
@@ -72,11 +70,11 @@ def _another(case: Case, near: NearNode, labels: Mapping[str, str] = NO_LABELS) 
     node = near.info.node
     assert node is not None
     count = -(-case.alike // max(1, _held(case.pod, node)))
-    names = _free_names(case, f"{node.name}-like", count)
+    names = free_names(_taken(case), f"{node.name}-like", count)
     text = f"add a node like {node.name}" if count == 1 else f"add {count} nodes like {node.name}"
     if labels:
         text += f" with {', '.join(f'{key}={value}' for key, value in labels.items())}"
-    made = tuple(_like(node, name, labels) for name in names)
+    made = tuple(node_like(node, name, labels) for name in names)
     return Change(ChangeKind.ADD_NODE, text, objects=made, rank=(bool(labels),))
 
 
@@ -94,17 +92,9 @@ def _repels_its_like(pod: Pod) -> bool:
     return anti is not None and bool(anti.required)
 
 
-def _like(node: Node, name: str, other_labels: Mapping[str, str]) -> Node:
-    labels = {**node.labels, **other_labels}
-    if LABEL_HOSTNAME in labels:
-        labels[LABEL_HOSTNAME] = name
-    spec = NodeSpec(taints=tuple(taint for taint in node.spec.taints if taint.key != TAINT_UNSCHEDULABLE))
-    return evolve(node, metadata=ObjectMeta(name=name, labels=labels), spec=spec)
-
-
 def _fitting(case: Case) -> Change:
     """Propose the smallest node that has room for the pod."""
-    pod, name = case.pod, _free_names(case, "new-node", 1)[0]
+    pod, name = case.pod, free_names(_taken(case), "new-node", 1)[0]
     amounts = {
         resource: quantity(resource, amount, notation_of(resource))
         for resource, amount in pod.requests.items()
@@ -118,8 +108,5 @@ def _fitting(case: Case) -> Change:
     return Change(ChangeKind.ADD_NODE, f"add a node with {wanted}", objects=(node,))
 
 
-def _free_names(case: Case, name: str, count: int) -> list[str]:
-    """Return names that no node has: *name* for one, numbered for several."""
-    while any(each.name.startswith(name) for each in case.cluster.list("Node")):
-        name += "-x"
-    return [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
+def _taken(case: Case) -> list[str]:
+    return [node.name for node in case.cluster.list("Node")]
