@@ -31,7 +31,9 @@ MAX_PARAMETERS: Final = 7
 MAX_RETIRED_WORDS: Final = 10
 MAX_TUNING_CONSTANTS: Final = 35
 
-LONG_FILES: Final[dict[str, str]] = {}
+LONG_FILES: Final[dict[str, str]] = {
+    "schedframe/queue/priority_queue.py": "one class with its constructor; most of it is docstrings",
+}
 """Path → why the file may have more lines."""
 
 LONG_FUNCTIONS: Final[dict[str, str]] = {}

@@ -123,6 +123,7 @@ class KnownRejections:
         if pod_class.report != message:
             self._reports_changed = True
         if pod_class.rejectors != rejectors:
+            self.core.queue.close_pass()  # the pods before this one were rejected by the former ones
             self._rejector_changes += 1
         pod_class.rejectors, pod_class.report = rejectors, message
         pod_class.reasons, pod_class.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
@@ -329,7 +330,7 @@ class KnownRejections:
         for pod_class in chosen:
             self._renewals += 1
             pod_class.renewed = self._renewals
-            pod = next(iter(stale[pod_class].members.values())).pod
+            pod = stale[pod_class].head.pod
             try:
                 self._renew(pod_class, pod)
             except Exception as error:  # noqa: BLE001 - as in record
@@ -337,7 +338,7 @@ class KnownRejections:
         for line in lines:
             if line.reported != line.pod_class.report:
                 line.reported = line.pod_class.report
-                for member in list(line.members.values()):
+                for member in list(line):
                     refresh_unschedulable(self.core, member.pod, line.pod_class.report)
 
     def _renew(self, pod_class: WaitingClass, pod: Pod) -> None:

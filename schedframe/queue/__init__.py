@@ -35,11 +35,11 @@ from .groups import GroupQueue
 from .heap import Heap
 from .hints import FaultFn, PreEnqueueFn, QueueProfile
 from .in_flight import InFlight, RecordedEvent
-from .known_outcomes import KnownOutcomes, PodClass
 from .nominator import NominatingMode, Nominator
 from .options import QueueOptions
 from .priority_queue import PriorityQueue
 from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity
+from .together.known_outcomes import KnownOutcomes, PodClass
 
 __all__ = [
     "ASSIGNED_POD_ADD",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..api import Pod
-from .cohort import cohort_of
 from .events import ClusterEvent, EventResource, HintReads
 from .hints import HintPlan, HintTable, RequeueStrategy
 from .in_flight import InFlight
 from .pools import Pools
 from .queued_pod import QueuedPodInfo, identity
+from .together.cohort import cohort_of
 
 
 def concerns_one_pod(event: ClusterEvent, new: Any) -> bool:
@@ -75,10 +75,7 @@ def answers_of(
     if plan.reads is HintReads.POD:
         alone = [(pod, hints.run(plan, pod.pod, old, new)) for pod in pools.part(cohort)]
         return [(pod, strategy) for pod, strategy in alone if strategy]
-    by_line = {
-        line.pod_class: hints.run(plan, next(iter(line.members.values())).pod, old, new)
-        for line in cohort.lines.values()
-    }
+    by_line = {line.pod_class: hints.run(plan, line.head.pod, old, new) for line in cohort.lines.values()}
     strategies = set(by_line.values())
     if len(strategies) == 1:
         strategy = strategies.pop()

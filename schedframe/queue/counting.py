@@ -14,10 +14,10 @@ from typing_extensions import override
 from .._base.plugin_faults import plugin_faults
 from .._base.value import record
 from ..api import Pod
-from .cohort import size_of
 from .events import ClusterEvent, HintFn
 from .hints import FaultFn, HintPlan, HintTable, QueueProfile
 from .queued_pod import Pool, QueuedPodInfo
+from .together.cohort import size_of
 
 HintTimer = Callable[[str, str, str], Callable[[float], None]]
 """``timer(plugin, event, answer)`` returns what takes the seconds of each such call."""
@@ -48,9 +48,9 @@ class QueueCounts:
         if before is None or queue != _QUEUE_OF.get(before):
             self.incoming[queue, cause] += 1 if info.cohort is None else size_of(info)
 
-    def popped_early(self) -> None:
-        """Count a pod that was taken from the backoff queue because no pod was active."""
-        self.incoming[ACTIVE, _POP_FROM_BACKOFF] += 1
+    def popped_early(self, number: int) -> None:
+        """Count pods that were taken from the backoff queue because no pod was active."""
+        self.incoming[ACTIVE, _POP_FROM_BACKOFF] += number
 
     def so_far(self) -> dict[tuple[str, str], int]:
         """Return (queue, event) → pods that entered so far. Any thread."""

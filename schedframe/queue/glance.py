@@ -1,7 +1,7 @@
 """Figures of a queue for other threads: nothing is locked or changed, and each collection is copied at once.
 
-While pods move, a figure may miss one or count it twice. Pods that are passed over count as unschedulable,
-which they are as soon as they are settled.
+While pods move, a figure may miss one or count it twice. All pods of entries that a pass has begun count
+as unschedulable, which they are as soon as it is closed.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from .cohort import size_of
 from .in_flight import RecordedEvent
 from .pools import Pools
+from .priority_queue import PriorityQueue
 from .queued_pod import Pool, QueuedPodInfo
-from .view import QueueView
+from .together.cohort import size_of
 
 POPPED = "PodPopped"
 """Label of pods in flight among the events that are kept for them."""
 
 
-def pool_sizes(queue: QueueView) -> dict[Pool, int]:
+def pool_sizes(queue: PriorityQueue) -> dict[Pool, int]:
     """Return the number of pods in each pool, those in flight left out. O(cohorts)."""
     pools = queue.parts
     waiting, backoff = pools.waiting, pools.backoff
@@ -39,7 +39,7 @@ def pool_sizes(queue: QueueView) -> dict[Pool, int]:
     return dict(sizes)
 
 
-def rejections(queue: QueueView) -> Counter[tuple[str, str]]:
+def rejections(queue: PriorityQueue) -> Counter[tuple[str, str]]:
     """Return (plugin, profile) → pods in the queue that the plugin rejected last. O(pods outside groups)."""
     pools = queue.parts
     found: Counter[tuple[str, str]] = Counter()
@@ -53,7 +53,7 @@ def rejections(queue: QueueView) -> Counter[tuple[str, str]]:
     return found
 
 
-def events_in_flight(queue: QueueView) -> Counter[str]:
+def events_in_flight(queue: PriorityQueue) -> Counter[str]:
     """Return the number of events that are kept for pods in flight, by label, and that of these pods."""
     log: list[RecordedEvent] = queue.in_flight.recorded()
     return Counter([each.event.label for each in log]) + Counter({POPPED: len(queue.in_flight)})

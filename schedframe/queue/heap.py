@@ -157,13 +157,10 @@ class Heap(Generic[T]):
             self._garbage -= 1
         return None
 
-    def goes_first(self, item: T) -> bool:
-        """Return whether *item*, which is not here, would be the first one. O(1) amortised."""
+    def first_rank(self) -> list[Any] | None:
+        """Return the parts of the sort key of the first item; ``None`` without one. O(1) amortised."""
         first = self._first()
-        if first is None:
-            return True
-        rank, other = self._sort_key(item), first[:-3]
-        return bool(([*rank] if type(rank) is tuple else [rank]) < other)
+        return None if first is None else first[:-3]
 
     def rank(self, item: T) -> Any:
         """Return what *item* is sorted by."""

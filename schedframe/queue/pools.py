@@ -11,7 +11,6 @@ from ..api import Pod
 from ..errors import InvariantError
 from . import counting
 from .backoff import BackoffQueues
-from .cohort import Cohort, cohort_of, line_of
 from .counting import QueueCounts
 from .events import (
     UNSCHEDULABLE_POD_ADD,
@@ -22,9 +21,10 @@ from .events import (
 from .gates import Gates
 from .heap import Heap
 from .hints import HintPlan, HintTable, RequeueStrategy
-from .known_outcomes import PodClass
 from .nominator import NominatingMode, Nominator
 from .queued_pod import PendingPod, Pool, QueuedPodInfo, identity
+from .together.cohort import Cohort, cohort_of, line_of, size_of
+from .together.known_outcomes import PodClass
 from .unschedulable import Group, UnschedulablePods
 
 SCHEDULE_ATTEMPT_FAILURE: Final = "ScheduleAttemptFailure"
@@ -107,9 +107,8 @@ class Pools:
             info = self.backoff.pop_early()
             if info is None:
                 return None
-            if self.counter is not None:
-                self.counter.popped_early()
         if info.cohort is None:
+            self.count_early(info)
             del self.by_key[info.key]
         else:
             del self.cohorts[info.key]
@@ -125,15 +124,16 @@ class Pools:
     def push(self, info: QueuedPodInfo) -> None:
         """Put back what :meth:`pop` returned. O(log n)."""
         self._file(info)
-        (self.active if info.pool is _ACTIVE else self.backoff.rejected).add(info)
+        self.heap_of(info).add(info)
 
-    def first_like(self, info: QueuedPodInfo) -> QueuedPodInfo | None:
-        """Return what :meth:`pop` would take from the pool that *info* was popped from. O(1) amortised."""
-        return (self.active if info.pool is _ACTIVE else self.backoff.rejected).peek()
+    def heap_of(self, info: QueuedPodInfo) -> Heap[QueuedPodInfo]:
+        """Return the heap from which :meth:`pop` took *info*."""
+        return self.active if info.pool is _ACTIVE else self.backoff.rejected
 
-    def goes_first(self, info: QueuedPodInfo) -> bool:
-        """Return whether *info*, which was popped, would be first in its pool. O(1) amortised."""
-        return (self.active if info.pool is _ACTIVE else self.backoff.rejected).goes_first(info)
+    def count_early(self, info: QueuedPodInfo) -> None:
+        """Count *info*, or its members, if it was popped before its backoff was over."""
+        if self.counter is not None and info.pool is not _ACTIVE:
+            self.counter.popped_early(size_of(info))
 
     def leave(self, info: QueuedPodInfo) -> None:
         """Take *info* out of the pool that it is in. O(1) amortised."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import Any, ClassVar, Final
 
-from .._base.checked import check_arguments
+from .._base.checked import check_arguments, checked
 from .._base.validators import collection
 from ..api import Pod
 from .answers import answers_of, applies_to, concerns_one_pod, strategy_for, strategy_since_pop
+from .backoff import BackoffQueues
+from .counting import TimingHints
 from .derive import pod_update_events
 from .events import (
     FORCE_ACTIVATE,
@@ -17,20 +20,26 @@ from .events import (
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
 )
-from .hints import RequeueStrategy
-from .known_outcomes import KnownOutcomes, PodClass
+from .gates import Gates
+from .hints import HintTable, RequeueStrategy
+from .in_flight import InFlight
+from .nominator import Nominator
 from .options import QueueOptions
-from .passed_over import PassedOver
-from .pools import SCHEDULE_ATTEMPT_FAILURE, WAITING
-from .queued_pod import Pool, QueuedPodInfo, Requeued, identity, interned
-from .view import QueueView, hint_table, standing
+from .pools import SCHEDULE_ATTEMPT_FAILURE, WAITING, Pools
+from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity, interned
+from .sorting import SortKey, SortLess
+from .together.cohort import Cohort, cohort_of, standing
+from .together.known_outcomes import KnownOutcomes, PodClass
+from .together.moments import Moments, keyed_order, less_order
+from .together.passes import Pass
+from .unschedulable import UnschedulablePods
 
 _IN_FLIGHT: Final = Pool.IN_FLIGHT
 _CONFIG_RELOAD = "ConfigReload"
 _BACKOFF_COMPLETE = "BackoffComplete"
 
 
-class PriorityQueue(QueueView):
+class PriorityQueue:
     """Pending pods of all profiles. Behaviour: kube-scheduler v1.36 (pkg/scheduler/backend/queue).
 
     One writer: the queue has no locks and never blocks, and calls plugins, ``on_ready`` and ``on_fault`` from
@@ -40,10 +49,38 @@ class PriorityQueue(QueueView):
     are identified by uid, and by key if they have none.
     """
 
+    _POOLS: ClassVar[type[Pools]] = Pools
+    _BACKOFF: ClassVar[type[BackoffQueues]] = BackoffQueues
+
+    @checked
+    def __init__(self, options: QueueOptions | None = None) -> None:
+        options = options if options is not None else QueueOptions()
+        self._next_place = count(1).__next__
+        self._moments = Moments(options.tolerance)
+        self._pass: Pass | None = None
+        self._front: Sequence[QueuedPodInfo] = ()
+        """Entries of the pass that is open: some of their pods count as attempted, and are to be put back."""
+        self._clock = options.clock
+        self._closed = False
+        self._lister = options.pod_lister
+        self._on_ready = options.on_ready
+        self._hints = _hint_table(options)
+        self._in_flight = InFlight(options.max_in_flight_events)
+        self.nominator = Nominator(self._may_be_nominated)
+        """Nominated pods, among them those in flight."""
+        self._pools = self._make_pools(options)
+        self._take: Callable[[], QueuedPodInfo | None] = self._pools.pop
+
     def use_known_outcomes(self, known_outcomes: KnownOutcomes) -> None:
         """Let pods of one class wait together from now on; see docs/explanation/waiting-together.md."""
-        self._passed = PassedOver(self._pools, self._moments, known_outcomes, self._clock)
-        self._unsettled, self._take = self._passed.unsettled, self._passed.pop
+        self._pass = Pass(self._pools, self._moments, known_outcomes, self._clock)
+        self._front, self._take = self._pass.front, self._pass.pop
+
+    def close_pass(self) -> None:
+        """Put back the pods that :meth:`pop` passed over, as rejected, and those behind them."""
+        if self._front:
+            assert self._pass is not None
+            self._pass.close()
 
     def reconfigure(self, options: QueueOptions) -> None:
         """Go on with other plugins, another order or other backoffs. O(n log n).
@@ -52,10 +89,10 @@ class PriorityQueue(QueueView):
         unless one holds them: what rejected them may be gone. They keep their attempts, their age and their
         place. Clock, ``pod_lister``, ``on_ready`` and ``tolerance`` stay those of the first options.
         """
-        self._settle()
+        self.close_pass()
         infos = [standing(info) for info in self._pools.by_key.values()]
-        self._passed, self._unsettled = None, ()
-        self._hints = hint_table(options)
+        self._pass, self._front = None, ()
+        self._hints = _hint_table(options)
         self._pools = self._make_pools(options)
         self._take = self._pools.pop
         now, entered = self._clock(), False
@@ -64,6 +101,13 @@ class PriorityQueue(QueueView):
         if entered:
             self._ready()
 
+    def begin_again(self, options: QueueOptions) -> None:
+        """Forget all pods, those in flight included; nominations stand. *options* are those of before."""
+        self._in_flight.clear()
+        self._pass, self._front = None, ()
+        self._pools = self._make_pools(options)
+        self._take = self._pools.pop
+
     # ---- pods come and go --------------------------------------------------------------------------------
 
     def add(self, pod: Pod) -> None:
@@ -71,8 +115,6 @@ class PriorityQueue(QueueView):
 
         A pod that is here already is updated; another pod of the same name is replaced.
         """
-        if self._unsettled:
-            self._settle()
         try:
             present = self._pools.by_key.get(pod.key)
         except AttributeError:
@@ -109,8 +151,6 @@ class PriorityQueue(QueueView):
         if echo and info is not None and info.uid == uid and self._waits_rejected(info, new):
             info.pod = new
             return
-        if self._unsettled:
-            self._settle()
         info = self._alone(new.key)
         if info is not None and info.uid != uid:
             self.delete(info.pod)
@@ -135,10 +175,9 @@ class PriorityQueue(QueueView):
         """
         uid = identity(pod)
         self.nominator.delete(pod)
-        if self._unsettled:
-            self._settle()
         info = self._pools.by_key.get(pod.key)
         if info is not None and info.uid == uid:
+            self.close_pass()
             if info.line is not None:
                 self._pools.part_from_cohort(info, gone=True)
             else:
@@ -214,7 +253,6 @@ class PriorityQueue(QueueView):
         A pod in flight is queued again if its attempt fails, whatever its rejectors register.
         """
         now, entered = self._clock(), False
-        self._settle()
         for pod in collection("pods", pods, "give a list of pods"):
             uid = identity(pod)
             info = self._alone(pod.key)
@@ -227,8 +265,8 @@ class PriorityQueue(QueueView):
 
     def rest(self, pod: Pod, until: int) -> None:
         """Let a pod whose attempt takes long rest up to that second of the clock. O(log n)."""
-        self._settle()
         if not self._in_flight.rest(identity(pod), until):
+            self.close_pass()
             self._pools.rest(pod, until, self._clock())
 
     # ---- events ------------------------------------------------------------------------------------------
@@ -260,14 +298,12 @@ class PriorityQueue(QueueView):
         if not self._hints.is_registered(event):
             return
         entered = False
-        if self._unsettled and self._passed is not None and self._passed.concerns(self._hints, event):
-            self._settle()
+        if self._front and self._pass is not None and self._pass.concerns(self._hints, event):
+            self._pass.close()
         if pools.backoff.held.entries:
-            self._settle()
             entered = pools.backoff.release(rolled_back or 0)
         now = self._clock() if (candidates := pools.candidates_for(event)) else 0.0
         for plan, infos in candidates:
-            self._settle()
             for info in pools.alone(infos) if concerns_one_pod(event, new) else infos:
                 if max_priority is not None and info.pod.priority > max_priority:
                     continue
@@ -309,7 +345,6 @@ class PriorityQueue(QueueView):
 
     def flush_backoff(self) -> None:
         """Move pods whose backoff is over to the active pool. O(log n) each."""
-        self._settle()
         now, entered = self._clock(), False
         for info in self._pools.backoff.pop_completed(now):
             entered |= self._pools.enter_active(info, _BACKOFF_COMPLETE, now, admitted=True)
@@ -321,7 +356,7 @@ class PriorityQueue(QueueView):
 
         For pods in flight this is kept as a wildcard event.
         """
-        self._settle()
+        self.close_pass()
         now = self._clock()
         overdue = self._pools.waiting.flush(now)
         if not self._pools.waiting.any_flushed:
@@ -339,7 +374,111 @@ class PriorityQueue(QueueView):
         self._closed = True
         self._in_flight.clear()
 
+    # ---- looking --------------------------------------------------------------------------------------
+
+    def has_active(self) -> bool:
+        """Return whether ``pop`` would return a pod now, without a backoff that is cut short. O(1)."""
+        return bool(self._pools.active.entries)
+
+    @property
+    def closed(self) -> bool:
+        """Whether :meth:`close` was called."""
+        return self._closed
+
+    @property
+    def parts(self) -> Pools:
+        """The pools; read-only."""
+        return self._pools
+
+    def passed_over(self) -> list[QueuedPodInfo]:
+        """Return the entries that a pass has begun: pods, and histories of cohorts. Any thread."""
+        return list(self._front)
+
+    @property
+    def scheduling_cycle(self) -> int:
+        """Number of pods popped so far; each has that of its own pop. Any thread."""
+        return self._moments.cycle
+
+    @property
+    def in_flight(self) -> InFlight:
+        """The pods that are popped and not done, and the events kept for them; read-only."""
+        return self._in_flight
+
+    def get(self, key: str) -> QueuedPodInfo | None:
+        """Return the queued pod with that key; ``None`` without one, or if it is in flight. O(1)."""
+        self.close_pass()
+        info = self._pools.by_key.get(key)
+        return None if info is None else standing(info)
+
+    def in_pool(self, pool: Pool) -> list[QueuedPodInfo]:
+        """Return the pods of one pool, in the order in which they leave it if it has one. O(n log n)."""
+        self.close_pass()
+        return self._in_flight.infos() if pool is Pool.IN_FLIGHT else self._pools.members(pool)
+
+    def counts(self) -> dict[Pool, int]:
+        """Return the number of pods in each pool. O(cohorts)."""
+        self.close_pass()
+        return {**self._pools.counts(), Pool.IN_FLIGHT: len(self._in_flight)}
+
+    def pending(self) -> list[PendingPod]:
+        """Return views of all pods, pool by pool, for people and dashboards. O(n log n)."""
+        return [self._pools.show(info) for pool in Pool for info in self.in_pool(pool)]
+
+    def __len__(self) -> int:
+        """Return the number of queued pods, without those in flight."""
+        self.close_pass()
+        return len(self._pools.by_key)
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` unless each pod is in the one pool it says it is in. O(n)."""
+        self.close_pass()
+        self._pools.check_invariants()
+        self._in_flight.check_invariants()
+        self.nominator.check_invariants()
+
+    def cohorts(self) -> list[Cohort]:
+        """Return the pods that wait together. O(cohorts)."""
+        self.close_pass()
+        return list(self._pools.cohorts.values())
+
+    def classes_in_cohorts(self) -> set[PodClass]:
+        """Return the classes of pods that wait together, or did when they were passed over.
+
+        A pass stays open, so that it may be called during a cycle. O(cohorts + classes).
+        """
+        cohorts = [*self._pools.cohorts.values(), *filter(None, map(cohort_of, self._front))]
+        return {pod_class for cohort in cohorts for pod_class in cohort.lines}
+
     # ---- private -----------------------------------------------------------------------------------------
+
+    def _make_pools(self, options: QueueOptions) -> Pools:
+        if options.sort_key is not None and options.less is not None:
+            raise TypeError("a queue is ordered by sort_key or by less: give at most one of them")
+        sorter, on_fault, less, sort_key = options.sorter, options.on_fault, None, None
+        if options.less is not None:
+            less = less_order(SortLess(sorter, options.less, on_fault))
+        else:
+            key = options.sort_key
+            sort_key = keyed_order(by_priority if key is None else SortKey(sorter, key, on_fault).of)
+        pools = self._POOLS(
+            Gates(options.profiles, on_fault),
+            self._hints,
+            self.nominator,
+            self._BACKOFF(options.initial_backoff, options.max_backoff, sort_key=sort_key, less=less),
+            UnschedulablePods(options.max_in_unschedulable),
+            sort_key=sort_key,
+            less=less,
+        )
+        pools.counter = options.counts
+        return pools
+
+    def _may_be_nominated(self, pod: Pod) -> bool:
+        if self._in_flight.is_deleted(identity(pod)):
+            return False
+        if self._lister is None:
+            return True
+        present = self._lister(pod.key)
+        return present is not None and not present.spec.node_name
 
     def _update_waiting(self, info: QueuedPodInfo, old: Pod, new: Pod, now: float, echo: bool) -> bool:
         info.pod, info.pod_class = new, None
@@ -354,6 +493,8 @@ class PriorityQueue(QueueView):
     def _alone(self, key: str) -> QueuedPodInfo | None:
         """Return the pod with that key, which waits alone from now on."""
         info = self._pools.by_key.get(key)
+        if info is not None:
+            self.close_pass()
         if info is not None and info.line is not None:
             self._pools.part_from_cohort(info)
         return info
@@ -381,8 +522,8 @@ class PriorityQueue(QueueView):
         strategy, held = self._strategy_of(info)
         if not strategy:
             self._pools.wait_rejected(info, now)
-            if pod_class is not None and self._passed is not None:
-                self._passed.wait_together(info, pod_class)
+            if pod_class is not None and self._pass is not None:
+                self._pass.joining.pod(info, pod_class)
         elif self._pools.requeue(info, strategy, SCHEDULE_ATTEMPT_FAILURE, now, held=held):
             self._ready()
         return Requeued(info.pool)
@@ -394,3 +535,10 @@ class PriorityQueue(QueueView):
     def _ready(self) -> None:
         if self._on_ready is not None:
             self._on_ready()
+
+
+def _hint_table(options: QueueOptions) -> HintTable:
+    """Return the hints of all profiles."""
+    if options.counts is None:
+        return HintTable(options.profiles, options.on_fault)
+    return TimingHints(options.profiles, options.on_fault, options.counts.hint_timer)

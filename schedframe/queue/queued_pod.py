@@ -10,7 +10,7 @@ from .._base.checked import check_arguments
 from .._base.value import record
 from ..api import Pod
 from ..api._copying import compile_copy
-from .known_outcomes import PodClass
+from .together.known_outcomes import PodClass
 
 NO_PLUGINS: frozenset[str] = frozenset()
 

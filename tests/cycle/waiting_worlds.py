@@ -84,7 +84,7 @@ class Side:
         """Pods in one line have equal specs and metadata."""
         for cohort in self.scheduler.core.queue.cohorts():
             for line in cohort.lines.values():
-                one, *others = [member.pod for member in line.members.values()]
+                one, *others = [member.pod for member in line]
                 for other in others:
                     assert (one.spec, one.namespace) == (other.spec, other.namespace)
                     assert (one.labels, one.metadata.annotations) == (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schedframe import QueuedPodInfo
-from schedframe.queue.moments import Moments
+from schedframe.queue.together.moments import Moments, common_order
 
 from .support import EPOCH, pod
 
@@ -24,9 +24,10 @@ def test_a_pod_out_of_order_goes_behind_the_others() -> None:
     assert 3 + second.shift > 5
 
 
-def test_a_cohort_may_be_known_by_a_place_that_another_pod_has() -> None:
-    """The members behind a pod that was tried begin after it, where exactly is not known."""
-    moments = Moments()
-    assert moments.of(failed(7), EPOCH, 12).shift == 0
+def test_pods_of_a_range_of_places_keep_them() -> None:
+    """Between the pods that are tried, those that are passed over fail, at places that are not known."""
+    moments, order = Moments(), common_order(failed(1))
+    assert moments.of_range(order, 3, 6, EPOCH).shift == 0
     assert moments.of(failed(7), EPOCH).shift == 0
-    assert moments.of(failed(7), EPOCH, 9).shift == 0
+    assert moments.of_range(order, 8, 12, EPOCH).shift == 0
+    assert moments.of_range(order, 5, 6, EPOCH).shift == 8

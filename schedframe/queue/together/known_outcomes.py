@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 from typing import Protocol
 
-from .._base.value import record
-from ..api import Pod
+from ..._base.value import record
+from ...api import Pod
 
 
 @record(eq=False)

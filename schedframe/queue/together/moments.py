@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .._base.value import record
-from .queued_pod import QueuedPodInfo
+from ..._base.value import record
+from ..queued_pod import QueuedPodInfo
 
-_Order = tuple[int, float, int, int | None]
+_Order = tuple[int, float, int]
 """What pods have in common that leave the queue in the order of their places."""
 
 
 def common_order(info: QueuedPodInfo) -> _Order:
     """Return the order of *info* in the queue, without its place."""
-    return -info.pod.priority, info.timestamp, info.moment, info.backoff_expiry
+    return -info.pod.priority, info.timestamp, info.moment
 
 
 def keyed_order(sort_key: Callable[[QueuedPodInfo], Any]) -> Callable[[QueuedPodInfo], tuple[Any, ...]]:
@@ -79,23 +79,22 @@ class Moments:
     _place: int = 0
     _shift: int = 0
 
-    def of(self, info: QueuedPodInfo, now: float, last: int | None = None) -> Moment:
-        """Return the moment at which *info* fails, given as it was when it was popped. O(1).
+    def of(self, info: QueuedPodInfo, now: float) -> Moment:
+        """Return the moment at which *info* fails, given as it was when it was popped. O(1)."""
+        return self.of_range(common_order(info), info.place, info.place, now)
 
-        *last*: the highest place of the pods of a cohort; the lowest one is that of *info*, or above it.
-        """
-        place, order = info.place, common_order(info)
-        if last is None:
-            last = first = place
-        else:
-            # Another pod may have the place that no pod of the cohort has.
-            first, place = place + 1, place - 1
+    def is_now(self, at: Moment, now: float) -> bool:
+        """Return whether pods that fail at *now* do so at that moment. O(1)."""
+        return at.number == self._number and 0 <= now - self._time <= self.tolerance
+
+    def of_range(self, order: _Order, first: int, last: int, now: float) -> Moment:
+        """As :meth:`of` for pods of one order that fail in turn, with places from *first* to *last*."""
         if not 0 <= now - self._time <= self.tolerance:
             self._time, self._highest, self._shift = now, last, 0
             self._number += 1
         else:
             if order != self._order or first <= self._place:
-                self._shift = max(0, self._highest + 1 - info.place)
+                self._shift = max(0, self._highest + 1 - first)
             self._highest = max(self._highest, last + self._shift)
-        self._order, self._place = order, place
+        self._order, self._place = order, last
         return Moment(self._time, self._number, self._shift)

@@ -1,0 +1,1 @@
+"""Equal pods that wait as one entry of the queue; see README.md."""
