@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import signal
 from collections.abc import Iterator
 
 import pytest
 
+from schedframe.cli.garbage import exempt_present_objects
 from tests.conformance import reporting
 from tests.conformance.reporting import pytest_report_teststatus, pytest_terminal_summary  # noqa: F401 - hooks
 from tests.profiles import register
@@ -25,6 +27,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the suite, here, where pytest looks before it collects."""
     reporting.add_directory_option(parser)
     add_search_option(parser)
+
+
+def pytest_collection() -> None:
+    """Put off the collection of garbage: what is imported and listed now stays until the end."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Leave all that out of the collections to come, each of which would take half a second."""
+    gc.collect()
+    exempt_present_objects()
+
+
+@pytest.fixture
+def nothing_exempt() -> Iterator[None]:
+    """The collector as a program finds it."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

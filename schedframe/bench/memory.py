@@ -12,14 +12,17 @@ from contextlib import contextmanager
 def frozen_heap() -> Iterator[None]:
     """Collect garbage, then exclude all existing objects from collection (``gc.freeze``) inside the block.
 
-    The collector stays on: objects that are created inside are collected as usual.
+    The collector stays on: objects that are created inside are collected as usual. In a program that has
+    excluded objects already nothing ends that: there is no way back to just its own.
     """
+    frozen = gc.get_freeze_count()
     gc.collect()
     gc.freeze()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if not frozen:
+            gc.unfreeze()
 
 
 def peak_rss_mb() -> float | None:

@@ -21,13 +21,18 @@ While pods with claims are bound, the collector takes 1 % of the CPU time; with 
 
 @contextmanager
 def collection_postponed() -> Iterator[None]:
-    """Collect no garbage inside before :func:`exempt_present_objects` is called; at the end all as before."""
-    was_enabled, thresholds = gc.isenabled(), gc.get_threshold()
+    """Collect no garbage inside before :func:`exempt_present_objects` is called; at the end all as before.
+
+    In a program that has exempt objects already, those of the inside stay exempt too: there is no way back to
+    just its own.
+    """
+    was_enabled, thresholds, frozen = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
     gc.disable()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if not frozen:
+            gc.unfreeze()
         gc.set_threshold(*thresholds)
         if was_enabled:
             gc.enable()
