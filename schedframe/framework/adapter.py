@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from types import CodeType, FunctionType
 from typing import Any
 
 
@@ -18,8 +20,14 @@ def adapt(
         return function
     if not set(named) <= set(specified) or not all(name.isidentifier() for name in specified):
         raise ValueError(f"{named} are not among {specified}")
-    # eval is safe here: all names are identifiers of our own specifications.
-    source = f"lambda {', '.join(specified)}: function({', '.join(named)})"
+    # A copy: the interpreter specialises the instructions of each code object for what they call.
+    return FunctionType(_passing_on(named, specified).replace(), {"function": function})
+
+
+@cache
+def _passing_on(named: tuple[str, ...], specified: tuple[str, ...]) -> CodeType:
     # With the name of this file, so that a traceback shows whose frame it is.
-    adapted: Callable[..., Any] = eval(compile(source, __file__, "eval"), {"function": function})
-    return adapted
+    source = f"lambda {', '.join(specified)}: function({', '.join(named)})"
+    # eval is safe here: all names are identifiers of our own specifications.
+    code: CodeType = eval(compile(source, __file__, "eval")).__code__
+    return code

@@ -26,7 +26,11 @@ class Uncached:
 
 def decides(plugin: Any) -> bool:
     """Return whether *plugin* has a part in filter or score, so that there are answers to keep."""
-    return not hooks_of(plugin).keys().isdisjoint(_DECIDING)
+    return _decides(hooks_of(plugin))
+
+
+def _decides(hooks: Mapping[str, Any]) -> bool:
+    return not hooks.keys().isdisjoint(_DECIDING)
 
 
 def uncached(name: str, plugin: Any) -> Uncached | None:
@@ -35,7 +39,7 @@ def uncached(name: str, plugin: Any) -> Uncached | None:
     ``None`` if they are, or if it has no part in filter and score.
     """
     hooks = hooks_of(plugin)
-    if not decides(plugin):
+    if not _decides(hooks):
         return None
     reasons = []
     if "pod_signature" not in hooks:

@@ -91,14 +91,17 @@ def device_matches(plugin: Any) -> Callable[..., bool] | None:
 
 
 def check_declarations(name: str, plugin: Any) -> None:
-    """Raise :class:`PluginError` for declarations of *plugin* that are misspelt or of a wrong type."""
-    cls = plugin if inspect.isclass(plugin) else type(plugin)
-    for attribute, value in _class_attributes(cls):
-        _check_spelling(name, cls, attribute, value)
+    """Raise :class:`PluginError` for declarations of *plugin*, or its class, that are of a wrong type."""
     for attribute, wanted in DECLARATIONS.items():
         value = getattr(plugin, attribute, None)
         if value is not None and not inspect.isdatadescriptor(value) and not _FITS[attribute](value):
             raise PluginError(f"plugin {name}: {attribute} is {value!r}; declare {wanted}")
+
+
+def check_spelling(name: str, cls: type) -> None:
+    """Raise :class:`PluginError` for attributes of *cls* that are declarations but for their names."""
+    for attribute, value in _class_attributes(cls):
+        _check_spelling(name, cls, attribute, value)
 
 
 def _is_kinds(value: Any) -> bool:

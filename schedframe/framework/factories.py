@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from .._base.plugin_faults import fault_text, plugin_faults
@@ -69,5 +69,11 @@ def takes_args(factory: Factory) -> bool:
 
 def _parameters(factory: Factory) -> Collection[str]:
     """Return the parameters of a class, without those that a partial binds."""
-    bound = factory.keywords if isinstance(factory, partial) else {}
-    return inspect.signature(factory).parameters.keys() - bound.keys()
+    if not isinstance(factory, partial):
+        return _parameters_of_class(factory)
+    return inspect.signature(factory).parameters.keys() - factory.keywords.keys()
+
+
+@lru_cache(maxsize=256)
+def _parameters_of_class(cls: type) -> Collection[str]:
+    return frozenset(inspect.signature(cls).parameters)

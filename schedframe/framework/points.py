@@ -99,7 +99,14 @@ def has_own_hooks(plugin: object) -> bool:
     return marked or not HOOKS.keys().isdisjoint(own)
 
 
-def has_slots_for_hooks(cls: type) -> bool:
+def has_hooks_of_class(plugin: object) -> bool:
+    """Return whether a plugin, or plugin class, has the hooks of each other instance of its class."""
+    return not has_own_hooks(plugin) and not _has_slots_for_hooks(
+        plugin if isinstance(plugin, type) else type(plugin)
+    )
+
+
+def _has_slots_for_hooks(cls: type) -> bool:
     """Return whether instances have slots named like hooks, each of which may hold another function."""
     return any(
         isinstance(value, MemberDescriptorType)

@@ -5,27 +5,23 @@ from __future__ import annotations
 import inspect
 from collections.abc import Container
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import Any, Final, get_args, get_type_hints
 from weakref import WeakSet
 
 import attrs
 
 from ..errors import PluginError
-from .declarations import check_declarations
+from .declarations import check_declarations, check_spelling
 from .factories import SharedInstance, has_args, plugin_class_of
 from .points import (
     ASYNC_HOOKS,
     HOOK_ARGUMENTS,
     HOOKS,
+    has_hooks_of_class,
     has_own_hooks,
-    has_slots_for_hooks,
     hooks_of,
     unmarked_of,
 )
-
-_signature_of: Final = lru_cache(maxsize=1024)(inspect.signature)
-"""Signatures of hooks. Each scheduler checks its plugins, some 60 hooks, which are the same functions."""
 
 _passed: Final = WeakSet[type]()
 """Classes of plugins that keep the contract. A program may make a scheduler for each question, and most of
@@ -74,7 +70,8 @@ def check_plugin(name: str, plugin: Any) -> None:
     cls = plugin if inspect.isclass(plugin) else type(plugin)
     if cls not in _passed or has_own_hooks(plugin):
         _check_class(name, plugin, cls)
-        if not has_own_hooks(plugin) and not has_slots_for_hooks(cls):
+        check_spelling(name, cls)
+        if has_hooks_of_class(plugin):
             _passed.add(cls)
     check_declarations(name, plugin)
 
@@ -168,7 +165,7 @@ def _check_hook(name: str, plugin: Any, hook: str, options: dict[str, Any]) -> N
             f"plugin {name}: {cls.__qualname__}.{hook} is async, and the core waits for nothing; define it "
             f"without async, or do the work in {' or '.join(sorted(ASYNC_HOOKS))}"
         )
-    signature, own = _signature_of(function), f"plugin {name}: {cls.__qualname__}.{hook}"
+    signature, own = inspect.signature(function), f"plugin {name}: {cls.__qualname__}.{hook}"
     wanted = f"{hook}(self, {', '.join(specified)})" if specified else f"{hook}(self)"
     first = next(iter(signature.parameters), None)
     if (first is None or first in specified) and inspect.getattr_static(cls, hook, None) is function:

@@ -8,7 +8,7 @@ from attrs import define, field
 
 from schedframe.config import POINTS as ALL_POINTS
 from schedframe.errors import PluginError
-from schedframe.framework import Normalization, compile_plan
+from schedframe.framework import Normalization, compile_plan, hookimpl
 from schedframe.framework.points import HOOK_ARGUMENTS, HOOKS, HOOKS_OF_POINT, HOT_HOOKS
 
 from .fakes import SORT, enable, plan_of, plugin, plugin_class
@@ -158,8 +158,31 @@ def test_plugins_that_break_the_contract_are_refused_by_name() -> None:
 
 def test_one_instance_under_two_names() -> None:
     instance = plugin(filter=lambda self: None)
-    with pytest.raises(PluginError, match="plugin B cannot be registered"):
+    with pytest.raises(PluginError, match="plugin B cannot be registered: it is the same object as plugin A"):
         plan_of(A=instance, B=instance)
+
+
+@pytest.mark.parametrize("slots", [(), ("permit",)], ids=["dictionary", "slot"])
+def test_instances_of_one_class_with_hooks_of_their_own(slots: tuple[str, ...]) -> None:
+    """Each is called as it is, also after other plans have looked at its class."""
+
+    class Plain:
+        __slots__ = slots or ("__dict__", "__weakref__")
+
+        @hookimpl
+        def filter(self, pod: Any) -> Any:
+            return f"{pod} by class"
+
+    def called(instance: Any) -> list[Any]:
+        (entry,) = plan_of(P=instance).filter
+        plan = compile_plan({"P": instance, "Sort": SORT}, {"queueSort": [("Sort", 0)], "permit": [("P", 0)]})
+        return [entry.filter(None, "pod", None), *(each.call(None, "pod", "n") for each in plan.permit)]
+
+    assert called(Plain()) == ["pod by class"]
+    special = Plain()
+    special.permit = hookimpl(lambda pod: f"{pod} by instance")  # type: ignore[attr-defined]
+    assert called(special) == ["pod by class", "pod by instance"]
+    assert called(Plain()) == ["pod by class"]
 
 
 def test_normalization_as_data() -> None:
