@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 import pytest
+
+from tests import warm
 
 from .snippets import PAGES, Block, blocks, page_id
 
@@ -77,8 +77,7 @@ def test_a_recipe_runs(block: Block, tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path}
+    environment = warm.environment()
     done = subprocess.run(
         block.text, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )

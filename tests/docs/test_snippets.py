@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests import warm
 
 from .snippets import PAGES, ROOT, Block, blocks, page_id
 
@@ -64,9 +65,7 @@ def _pattern(shown: list[str]) -> re.Pattern[str]:
 
 
 def _output(command: str) -> str:
-    scripts = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "110"}
-    environment |= {"NO_COLOR": "1", "TERM": "dumb"}
+    environment = warm.environment(COLUMNS="110", NO_COLOR="1", TERM="dumb")
     done = subprocess.run(
         command, shell=True, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )

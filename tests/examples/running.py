@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
+
+from tests import warm
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -22,10 +22,9 @@ def documented(readme: Path, language: str = "console") -> list[tuple[str, str]]
     return [(match["command"], match["output"]) for match in found if match["language"] == language]
 
 
-def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run *command* in *folder* with this interpreter's ``python`` and ``schedframe`` first in the path."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
+def shell(command: str, folder: Path, *, started: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run *command* in *folder*; see :func:`tests.warm.environment`."""
+    environment = warm.environment(started=started, NO_COLOR="1")
     return subprocess.run(
         command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

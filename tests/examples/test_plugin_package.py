@@ -23,7 +23,7 @@ def with_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_commands_after_the_installation_print_what_is_documented() -> None:
     (command, shown), *others = documented(PACKAGE / "README.md", language="text")
     assert not others
-    done = shell(command, ROOT)
+    done = shell(command, ROOT, started=True)
     assert matches(shown, done.stdout), f"$ {command}\n{done.stdout}\n{done.stderr}"
 
 
@@ -31,7 +31,7 @@ def test_commands_after_the_installation_print_what_is_documented() -> None:
 @pytest.mark.slow
 def test_its_own_tests_pass(tmp_path: Path) -> None:
     options = f"-q -p no:cacheprovider -p no:xdist --basetemp='{tmp_path / 'tmp'}'"
-    done = shell(f"'{sys.executable}' -m pytest {options}", PACKAGE)
+    done = shell(f"'{sys.executable}' -m pytest {options}", PACKAGE, started=True)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

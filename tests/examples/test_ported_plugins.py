@@ -46,7 +46,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     tests = " ".join(f"{package.name}/tests" for package in PACKAGES)
     path = os.pathsep.join(dict.fromkeys(paths))
     pytest_command = f"'{sys.executable}' -m pytest {options} -c /dev/null --rootdir=. {tests}"
-    done = shell(f"PYTHONPATH='{path}' {pytest_command}", PLUGINS)
+    done = shell(f"PYTHONPATH='{path}' {pytest_command}", PLUGINS, started=True)
     if done.returncode == 0:
         return {}
     names = [package.name for package in PACKAGES]
