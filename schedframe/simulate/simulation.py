@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from attrs import evolve
 from typing_extensions import override
@@ -29,9 +29,14 @@ from ..fork.decoding import as_pod
 from ..fork.offline import OfflineCluster
 from ..fork.placements import Placements
 from ..framework import Extender, PluginsToPass, Registry
+from ..runs import Run
+from ..traces import Trace
+from ..traces.times import Span, micros
 from .cycle_report import CycleReport, report_of
+from .driver import Driver
 from .evaluation import Evaluation
 from .evaluator import Evaluator
+from .timed import EPOCH, TimedCluster
 
 _OPTIONS: Final = (
     *("config", "plugins", "registry", "extenders"),
@@ -92,6 +97,29 @@ class Simulation(OfflineCluster):
         )
         self._assumed, self.evaluator = {}, Evaluator(self.scheduler.core)
         self._begin(objects)
+
+    # ---- time --------------------------------------------------------------------------------------------
+
+    @checked
+    def run(
+        self, trace: Trace, *, until: Span | None = None, on_reject: Literal["wait", "drop"] = "wait"
+    ) -> Run:
+        """Play *trace* in a copy of this simulation, and return what happened.
+
+        The copy has the objects, the configuration and the seed; its time passes from the epoch of the trace
+        on, to *until* or until nothing more can happen. ``"drop"`` removes pods that fit nowhere at their
+        first attempt. Pods of groups need the feature gates ``GenericWorkload`` and ``GangScheduling``. See
+        the page *Simulated time* for the order of events. Raises :class:`InputError`, and
+        :class:`PluginError` for a plugin that cannot be made a second time.
+        """
+        end = None if until is None else micros(until, "until")
+        if len(trace.min_count) and not self._core.feature_gates.enabled("GangScheduling"):
+            gates = "{'GenericWorkload': True, 'GangScheduling': True}"
+            fix = f"give the simulation feature_gates={gates}, or run trace.without_groups()"
+            raise InputError("trace", "it has pods that start together", fix)
+        epoch = trace.epoch or EPOCH
+        with TimedCluster(self, epoch) as world:
+            return Driver(trace, world, epoch, drops=on_reject == "drop").run(end)
 
     # ---- the cluster -------------------------------------------------------------------------------------
 

@@ -217,6 +217,11 @@ class Trace:
             self, nodes=other.nodes, node_templates=other.node_templates, node_events=other.node_events
         )
 
+    def without_groups(self) -> Trace:
+        """Return the trace with pods that start one by one."""
+        group = np.full(len(self), NONE, np.int32)
+        return evolve(self, pods=self.pods.with_columns(group=group), min_count=np.zeros(0, np.int64))
+
     def endless(self) -> Trace:
         """Return the trace with pods that do not end: what a cluster holds."""
         return evolve(self, pods=self.pods.with_columns(run=np.full(len(self), FOREVER)))
