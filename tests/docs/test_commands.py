@@ -16,7 +16,7 @@ from schedframe.cli.later import LaterCommand
 
 from .snippets import PAGES, blocks, page_id
 
-COMMAND = re.compile(r"(?:^|[$|(;] *)(schedframe [^|;<>&#)]*)")
+COMMAND = re.compile(r"""(?:^|[$|(;] *)(schedframe (?:'[^']*'|"[^"]*"|[^|;<>&#)])*)""")
 INLINE = re.compile(r"`(schedframe [^`]*)`")
 
 
