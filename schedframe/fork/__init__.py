@@ -5,6 +5,7 @@ from __future__ import annotations
 from .diff import Diff, ObjectChange, Outcome, PodChange
 from .fit import Fit
 from .fork import Fork
+from .freezing import freeze, thaw
 from .placements import Placement, Placements
 from .trial import Trial
 
@@ -18,4 +19,6 @@ __all__ = [
     "Placements",
     "PodChange",
     "Trial",
+    "freeze",
+    "thaw",
 ]

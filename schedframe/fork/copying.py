@@ -12,7 +12,7 @@ from ..cycle import Scheduler, VirtualClock
 from ..cycle.start import Start
 from ..errors import PluginError
 from ..framework.factories import SharedInstance
-from ..state import Cache, GroupCache, ObjectStore
+from ..state import Cache, GroupCache, NodeTable, ObjectStore
 from ..state.cache import PodState
 from .cluster import ForkCluster
 from .offline import OfflineCluster
@@ -99,18 +99,22 @@ def _scheduler_of(
 def _cache_of(source: Cache, picture: Picture) -> Cache:
     """Return a cache of the picture's rows, in which every pod counts as bound. O(pods)."""
     table, order = picture.table, picture.order
-    states = {
-        uid: PodState(pod, name)
-        for name, pods in zip(table.row_names(), table.all_pods(), strict=True)
-        if name is not None
-        for uid, pod in pods.items()
-    }
-    kept: dict[str, Any] = {"ordered": order is not None, "table": table, "states": states}
+    kept: dict[str, Any] = {"ordered": order is not None, "table": table, "states": states_of(table)}
     if order is not None:
         kept["order"] = order
     if isinstance(source, GroupCache):
         return GroupCache(**kept, members=picture.members)
     return Cache(**kept)
+
+
+def states_of(table: NodeTable) -> dict[str, PodState]:
+    """Return the pods of the rows by uid, each of which counts as bound; O(pods)."""
+    return {
+        uid: PodState(pod, name)
+        for name, pods in zip(table.row_names(), table.all_pods(), strict=True)
+        if name is not None
+        for uid, pod in pods.items()
+    }
 
 
 _FOREIGN: Final = 1 << 62

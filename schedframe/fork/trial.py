@@ -88,7 +88,7 @@ class _Saved:
         core = fork.scheduler.core
         sampling, waiting = core.search.sampling, [*core.waiting] if core.waiting else ()
         parts = [*[getattr(core, name) for name in _PARTS], *fork.controllers(), *waiting]
-        places = [(part, name) for part in parts for name in _fields(part)]
+        places = [(part, name) for part in parts for name in fields_with_containers(part)]
         return cls(
             fork.clock.now,
             core.rng.saved(),  # type: ignore[attr-defined]  # that of a fork
@@ -127,7 +127,8 @@ _FIELDS: Final[dict[type, tuple[str, ...]]] = {}
 """Class → the fields that hold containers."""
 
 
-def _fields(part: Any) -> tuple[str, ...]:
+def fields_with_containers(part: Any) -> tuple[str, ...]:
+    """Return the fields of *part* that hold containers."""
     found = _FIELDS.get(type(part))
     if found is None:
         names = [each.name for each in attrs.fields(type(part))]

@@ -99,6 +99,15 @@ class ImageIndex:
             mine._rows = state._rows[:]
         return copy
 
+    def sizes(self) -> dict[str, int]:
+        """Return the size of each image."""
+        return {name: state.size for name, state in self._states.items()}
+
+    def set_sizes(self, sizes: Mapping[str, int]) -> None:
+        """Let the images that are there have *sizes*, those of the nodes that listed them first."""
+        for name, size in sizes.items():
+            self._states[name].size = size
+
     def states_of(self, node: Node) -> dict[str, ImageState]:
         """Return the entries of the images of *node*, for :meth:`add` after they are gone; O(names)."""
         states = self._states

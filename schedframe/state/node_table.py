@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from .._base.brief import brief_of
 from .._base.value import record
-from ..api import Node
+from ..api import Node, Pod
 from . import policy
 from .columns import DerivedColumn, DictionaryColumn
 from .derived_arrays import Derived, DerivedArrayCache
@@ -139,6 +139,10 @@ class LazyRows(Rows):
         return self._positions
 
 
+_HOLE: Final = ""
+"""Name of a row that has none, while it is taken."""
+
+
 @record(eq=False)
 class NodeTable(TableStore):
     """The nodes and their pods in columns; the one truth about how full the cluster is.
@@ -181,6 +185,32 @@ class NodeTable(TableStore):
         copy._alive, copy._unschedulable = self._alive.copy(), self._unschedulable.copy()
         copy.alive, copy.unschedulable = read_only(copy._alive), read_only(copy._unschedulable)
         return copy
+
+    @classmethod
+    def of_rows(
+        cls,
+        rows: Iterable[tuple[str | None, Node | None, Iterable[Pod]]],
+        free: Iterable[int],
+        image_sizes: Mapping[str, int],
+    ) -> NodeTable:
+        """Return a table with these rows: name, node and pods of each, in this order.
+
+        *free*: the rows without a name, in the order in which they became free. *image_sizes* as the former
+        table knew them. O(nodes + pods).
+        """
+        table = cls()
+        for name, node, pods in rows:
+            row = table._take_row(name or _HOLE)
+            if name is None:
+                del table._row_of[_HOLE]
+                table._names[row] = None
+            if node is not None:
+                table.set_node(node)
+            for pod in pods:
+                table.add_pod(name or _HOLE, pod)
+        table._free = list(free)
+        table.images.set_sizes(image_sizes)
+        return table
 
     def rows(self) -> Rows:
         """Return all rows that have a node."""

@@ -150,6 +150,10 @@ class TableView:
         pods = self._pods[row]
         return {} if pods is None else pods
 
+    def free_rows(self) -> list[int]:
+        """Return the rows that belong to no name, in the order in which they become free; O(rows)."""
+        return list(self._free)
+
     def all_pods(self) -> list[dict[str, Pod]]:
         """Return the pods of each row by uid; O(rows). Read-only."""
         return [pods or {} for pods in self._pods[: self.size]]

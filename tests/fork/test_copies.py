@@ -41,7 +41,7 @@ def names_and_nodes(placements: Any) -> list[tuple[str, str | None]]:
 @pytest.mark.parametrize("options", OPTIONS)
 def test_a_fork_decides_as_the_simulation(options: dict[str, Any]) -> None:
     """Placements, ties and preemptions, with pods that wait from before; and so does a fork of the fork."""
-    for seed in range(scaled(10)):
+    for seed in range(scaled(6)):
         rng = Random(seed)
         nodes = [node_manifest(f"n{i}", rng) for i in range(rng.randrange(1, 8))]
         first = [pod_manifest(f"p{i}", rng) for i in range(12)]

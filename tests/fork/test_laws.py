@@ -37,7 +37,7 @@ def try_out(fork: Fork, name: str, rng: Random) -> None:
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_a_revert_sets_everything_back(options: dict[str, Any]) -> None:
-    for seed in range(scaled(10)):
+    for seed in range(scaled(6)):
         with random_fork(seed, **options) as fork:
             rng = Random(seed)
             for step in range(STEPS):
@@ -51,7 +51,7 @@ def test_a_revert_sets_everything_back(options: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("options", OPTIONS)
 def test_decisions_are_those_of_a_fork_that_never_tried(options: dict[str, Any]) -> None:
-    for seed in range(scaled(10)):
+    for seed in range(scaled(6)):
         with random_fork(seed, **options) as trying, random_fork(seed, **options) as other:
             rng = Random(seed)
             for step in range(STEPS):
