@@ -26,7 +26,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.api import Device
+from schedframe.api import ClusterObject, Device
 from schedframe.framework import RECORDED
 
 from ..args import DynamicResourcesArgs
@@ -200,6 +200,10 @@ class DynamicResources:
             return self._binding.reserve(pod_claims, node_name)
         except PluginError as error:  # of a slice that cannot be used, not of this plugin
             return Status.from_error(str(error))
+
+    def reserved_objects(self) -> Sequence[ClusterObject]:
+        """Return claims with the allocations that are being written."""
+        return self._filter.tracker.in_flight()
 
     @hookimpl
     def unreserve(self, state: CycleState, pod: Pod) -> None:

@@ -200,6 +200,11 @@ class AssumedObjects(Generic[T]):
             del self._assumptions[key]
             self.on_change(key)
 
+    def assumed(self) -> list[T]:
+        """Return the objects with assumptions, as they will be; O(assumptions)."""
+        self.sync()
+        return [each.changed if each.written is None else each.written for each in self._assumptions.values()]
+
     def sync(self) -> None:
         """Apply the changes that events brought since the last call."""
         version = self.objects.version(self.kind)

@@ -21,7 +21,13 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.api import BIND_COMPLETED, BOUND_BY_CONTROLLER, SELECTED_NODE, STORAGE_CLASS_BETA
+from schedframe.api import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    SELECTED_NODE,
+    STORAGE_CLASS_BETA,
+    ClusterObject,
+)
 
 from .._volumes import volumes_of
 from .._volumes_csi_nodes import CsiNodes
@@ -160,6 +166,10 @@ class VolumeBinding:
         except Conflict as error:
             return Status.from_error(error)
         return None
+
+    def reserved_objects(self) -> Sequence[ClusterObject]:
+        """Return volumes and claims as they will be once the attempts under way are bound."""
+        return [*self._storage.volumes.assumed.assumed(), *self._storage.claims.assumed()]
 
     @hookimpl
     def unreserve(self, state: CycleState, pod: Pod) -> None:

@@ -11,6 +11,7 @@ from ..cluster import InMemoryCluster
 from ..cycle import Scheduler, VirtualClock
 from ..cycle.start import Start
 from ..errors import PluginError
+from ..framework.declarations import declares
 from ..framework.factories import SharedInstance
 from ..state import Cache, GroupCache, NodeTable, ObjectStore
 from ..state.cache import PodState
@@ -65,8 +66,11 @@ def refuse_what_cannot_fork(scheduler: Scheduler) -> None:
                     f"plugin {name} is an instance that the program passed, and a fork needs one of its own: "
                     f"pass the class {type(plugin).__name__}, or a function that makes the plugin"
                 )
-            if not getattr(plugin, "forkable", True):
-                raise PluginError(f"plugin {name} has state that a fork cannot copy: forkable = False")
+            if declares(plugin, "keeps_own_state"):
+                raise PluginError(
+                    f"plugin {name} has state that a fork cannot copy, as keeps_own_state says: derive it "
+                    "from rows and objects, or set it in reserve and undo that in unreserve"
+                )
 
 
 def _scheduler_of(

@@ -78,7 +78,7 @@ class Fork(OfflineCluster):
         :class:`Simulation`.
 
         Raises :class:`ConfigError`, :class:`InputError`, and :class:`PluginError` for a plugin that a fork
-        cannot have: an instance that the program passed, or one that says ``forkable = False``.
+        cannot have: an instance that the program passed, or one that says ``keeps_own_state``.
         """
         if isinstance(source, Scheduler | OfflineCluster):
             if config is None and not options:

@@ -14,6 +14,7 @@ from ..api import Pod
 from ..cycle import Scheduler
 from ..cycle.core import Core
 from ..cycle.inspection import look_at
+from ..framework.declarations import reserved_objects_of
 from ..state import GroupMembers, NodeTable
 from ..state.node_order import NodeOrder
 
@@ -76,12 +77,10 @@ def _reserved(core: Core) -> list[Any]:
     """Ask the plugins what they have reserved for attempts under way."""
     if not core.binding:
         return []
-    found = []
+    found: list[Any] = []
     for framework in core.frameworks.values():
         for plugin in framework.plan.plugins.values():
-            reserved = getattr(plugin, "reserved_objects", None)
-            if reserved is not None:
-                found += reserved()
+            found += reserved_objects_of(plugin)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Final, Literal
@@ -44,8 +44,10 @@ DECLARATIONS: Final[dict[str, str]] = {
     "admits_for_good": "True or False",
     "admits_by_group": "True or False",
     "reads_no_nodes_of_members": "True or False",
+    "keeps_own_state": "True or False",
     "kinds": "a tuple of classes",
     "device_matches": "a static method of an expression, a driver and a device",
+    "reserved_objects": "a method that returns objects",
 }
 """Class attribute → what to write."""
 BoolDeclaration = Literal[
@@ -55,6 +57,7 @@ BoolDeclaration = Literal[
     "admits_for_good",
     "admits_by_group",
     "reads_no_nodes_of_members",
+    "keeps_own_state",
 ]
 """Declarations that are ``True`` or ``False``."""
 TupleDeclaration = Literal["reads", "reads_annotations", "writes", "kinds"]
@@ -88,6 +91,12 @@ def device_matches(plugin: Any) -> Callable[..., bool] | None:
     """Return the function of *plugin* that evaluates selectors of devices; ``None`` if it has none."""
     found: Callable[..., bool] | None = getattr(plugin, "device_matches", None)
     return found
+
+
+def reserved_objects_of(plugin: object) -> Iterable[Any]:
+    """Return objects as they will be once what the plugin has reserved is written; none without a method."""
+    found: Callable[[], Iterable[Any]] | None = getattr(plugin, "reserved_objects", None)
+    return () if found is None else found()
 
 
 def check_declarations(name: str, plugin: Any) -> None:
@@ -124,8 +133,10 @@ _FITS: Final[dict[str, Callable[[Any], bool]]] = {
     "admits_for_good": _is_bool,
     "admits_by_group": _is_bool,
     "reads_no_nodes_of_members": _is_bool,
+    "keeps_own_state": _is_bool,
     "kinds": lambda value: not isinstance(value, str),
     "device_matches": callable,
+    "reserved_objects": callable,
 }
 
 

@@ -125,7 +125,7 @@ class Picky:
 
 
 class Unforkable(Picky):
-    forkable = False
+    keeps_own_state = True
 
 
 @define(eq=False)
@@ -161,3 +161,93 @@ def test_objects_may_be_asked_about_with_another_configuration() -> None:
             assert fork.would_fit(pod("q"))
         with Fork.of(simulation.scheduler.core.cache.snapshot()) as fork:
             assert fork.would_fit(pod("q"))
+
+
+class Waits:
+    """Lets the pod "first" wait in permit."""
+
+    def __init__(self, args: object = None, handle: Handle | None = None) -> None:
+        self.handle = handle
+
+    @hookimpl
+    def permit(self, pod: Pod) -> Status | None:
+        return Status.wait(60) if pod.name == "first" else None
+
+
+def claiming(name: str) -> dict[str, Any]:
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": name}}
+    spec = {"containers": [{"name": "c"}], "volumes": [volume]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def claim(name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name},
+        "spec": {
+            "storageClassName": "late",
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+
+
+STORAGE: list[dict[str, Any]] = [
+    {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "late"},
+        "provisioner": "kubernetes.io/no-provisioner",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": "only"},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "late",
+            "csi": {"driver": "d", "volumeHandle": "h"},
+            "nodeAffinity": {
+                "required": {
+                    "nodeSelectorTerms": [
+                        {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "Exists"}]}
+                    ]
+                }
+            },
+        },
+        "status": {"phase": "Available"},
+    },
+]
+
+
+def test_what_attempts_under_way_have_reserved_counts_as_done() -> None:
+    """A pod waits in permit with the only volume, which no event shows as taken yet."""
+    objects = [node("n0"), *STORAGE, claim("first"), claim("second")]
+    with Simulation(objects, plugins=[Waits]) as simulation:
+        (first,) = simulation.schedule([claiming("first")])
+        assert "waits in permit" in first.message
+        with simulation.fork() as fork:
+            placed = fork.cluster.get("Pod", "default/first")
+            assert placed is not None
+            assert placed.node_name == "n0"
+            second = fork.would_fit(claiming("second"))
+            assert "didn't find available persistent volumes to bind" in second.message
+            with fork.trial():
+                fork.schedule([claiming("second")])
+            check(fork)
+
+
+def test_a_trial_gives_a_volume_back() -> None:
+    objects = [node("n0"), *STORAGE, claim("first"), claim("second")]
+    with Fork.of(objects) as fork:
+        for _ in range(2):
+            with fork.trial():
+                assert fork.schedule([claiming("first")])[0].node_name == "n0"
+                assert not fork.would_fit(claiming("second"))
+            assert fork.would_fit(claiming("second"))
+        volume = fork.cluster.get("PersistentVolume", "only")
+        assert volume is not None
+        assert volume.spec.claim_ref is None

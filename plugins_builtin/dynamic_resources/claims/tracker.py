@@ -74,6 +74,10 @@ class ClaimTracker:
         """Return the claim of that key (``namespace/name``)."""
         return self._claims.get(key)
 
+    def in_flight(self) -> list[ResourceClaim]:
+        """Return the claims with the allocations that are being written."""
+        return list(self._in_flight.values())
+
     def is_in_flight(self, claim: ResourceClaim) -> bool:
         """Return whether an allocation of *claim* is being written."""
         return claim.uid in self._in_flight
