@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from .._base.undo import UndoLog
-from ..api import Node, Pod
+from ..api import DaemonSet, Node, Pod
 from ..cluster import WatchEvent
 from ..cycle import Decision
+from ..cycle.runtime.interrupts import Hold
 from ..fork.calendar import Calendar
 from ..queue import QueueOptions
 from ..runs import Run, RunEvent, RunRecorder
@@ -60,6 +61,12 @@ class Driver:
         """Template → plugins that rejected a pod of it last."""
         self._nodes = {name.decode(): index for index, name in enumerate(trace.nodes["name"].tolist())}
         self._patience = _patience()
+        self._waiting = 0
+        """Pods of the trace that have no node."""
+        self._is_alone = not (world.pending() or world.cluster.list(DaemonSet.KIND))
+        """Whether only pods of the trace are ever to be placed."""
+        if self._is_alone and all(each.pod is None for each in trace.templates):
+            world.close_controllers()  # pods without claims and volumes need none; 5 us of each
 
     def run(self, until: int | None) -> Run:
         """Play the trace until nothing more can happen, or to a time; return what happened."""
@@ -70,8 +77,11 @@ class Driver:
             self._recorder.node(0, number, RunEvent.NODE_JOINED)
         subscription = world.cluster.watch(self._note, ("Pod",))
         try:
-            while (moment := self._next()) is not None and (until is None or moment <= until):
-                self._play(moment)
+            with Hold() as hold:
+                while (moment := self._next()) is not None and (until is None or moment <= until):
+                    self._play(moment)
+                    if hold.arrived:
+                        hold.check()
         finally:
             subscription.close()
         running = world.scheduler.core.cache.states
@@ -89,8 +99,7 @@ class Driver:
         long as a back-off and the time after which a pod is tried without any event take.
         """
         known = self._next_known()
-        deadline = self._world.scheduler.next_deadline()
-        if deadline is None:
+        if self._is_idle or (deadline := self._world.scheduler.next_deadline()) is None:
             return known
         due = max(self._micros(deadline), self._now)
         if known is not None:
@@ -99,14 +108,19 @@ class Driver:
 
     def _next_known(self) -> int | None:
         """Return the time of the next event of the trace, or end of a pod."""
-        times = []
-        if self._arrived < len(self._submit):
-            times.append(self._submit[self._arrived])
+        first = self._submit[self._arrived] if self._arrived < len(self._submit) else None
         if self._played < len(self._events):
-            times.append(self._events[self._played][0])
+            time = self._events[self._played][0]
+            first = time if first is None or time < first else first
         if (end := self._calendar.next_end()) is not None:
-            times.append(self._micros(end))
-        return min(times, default=None)
+            time = self._micros(end)
+            first = time if first is None or time < first else first
+        return first
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether no pod waits, so that the scheduler has nothing to do and no deadline."""
+        return not self._waiting and self._is_alone
 
     def _seconds(self, time: int) -> float:
         """Return what the clock shows at a time. Other times have other ones."""
@@ -124,7 +138,7 @@ class Driver:
     def _play(self, moment: int) -> None:
         """Play an instant: rounds of events and decisions, until there are no more events of it."""
         self._now = moment
-        self._world.clock.advance_to(self._seconds(moment))
+        self._world.clock.now = self._seconds(moment)
         while True:
             events = list(self._node_events())
             for node, event in events:
@@ -206,6 +220,7 @@ class Driver:
         pod = self._trace.pod(number, self._attempts.get(number, 0))
         self._live[pod.uid] = (number, pod.key)
         self._changed = self._now
+        self._waiting += 1
         group = (self._group[number], pod.namespace)
         if group[0] >= 0 and group not in self._groups:
             self._groups.add(group)
@@ -215,7 +230,7 @@ class Driver:
     def _decide(self) -> None:
         """Schedule until no pod is ready; drop those that fit nowhere, if that is wanted."""
         schedule_one = self._world.scheduler.schedule_one
-        while (decision := schedule_one()) is not None:
+        while not self._is_idle and (decision := schedule_one()) is not None:
             if decision.node_name is None:
                 self._rejected(decision)
         if self._drops:
@@ -242,6 +257,7 @@ class Driver:
             if current is None or current.node_name or nominator.node_of(current) is not None:
                 continue
             del self._live[current.uid]
+            self._waiting -= 1
             self._recorder.rejected(self._now, number)
             self._changed = self._now
             self._world.cluster.delete(Pod.KIND, pod.key)
@@ -264,6 +280,7 @@ class Driver:
     def _started(self, number: int, pod: Pod) -> None:
         now = self._now
         self._recorder.started(now, number, self._nodes[pod.node_name])
+        self._waiting -= 1
         self._changed = now
         if self._submit[number] < now:
             self._waited(number)

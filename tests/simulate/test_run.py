@@ -15,7 +15,7 @@ from schedframe.framework import Depends
 from schedframe.runs import Run, RunEvent
 from schedframe.simulate.driver import Driver
 from schedframe.simulate.timed import EPOCH, TimedCluster
-from schedframe.testing import node
+from schedframe.testing import node, pod
 from schedframe.traces import FOREVER, NodeEvent, NodeTemplate, PodPart, PodTemplate, Trace, TraceBuilder
 from tests.profiles import many
 
@@ -294,3 +294,23 @@ def test_waiting_together_and_the_cache_change_no_run(trace: Trace) -> None:
         with TimedCluster(DEFAULT, EPOCH, **changes) as copy:  # type: ignore[misc]  # keywords of a scheduler
             digests.add(Driver(trace, copy, EPOCH, drops=False).run(None).digest())
     assert len(digests) == 1
+
+
+def test_pods_that_wait_in_the_simulation_are_placed_too() -> None:
+    waiting = pod("first").requests(cpu="1").build()
+    with Simulation([waiting]) as world:
+        run = world.run(make([(0, 1, {"cpu": 1000}, 0)], ONE))
+    assert run.pods.decoded("state") == ["waiting"]
+    assert len(run.trace) == 1
+
+
+def test_an_event_of_a_node_that_is_down_changes_nothing() -> None:
+    events = [
+        (1, 0, NodeEvent.FAIL),
+        (2, 0, NodeEvent.DRAIN),
+        (3, 0, NodeEvent.REPAIRED),
+        (4, 0, NodeEvent.JOIN),
+    ]
+    run = play(make([(0, -1, {"cpu": 1000}, 0)], ONE, events))
+    assert run.nodes["up"].tolist() == [STEP]
+    assert starts(run) == [(0, 0), (3, 0)]
