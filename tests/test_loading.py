@@ -93,3 +93,14 @@ def test_an_import_does_not_load_what_only_some_calls_need(
 
 def test_an_import_makes_no_class_for_the_default_of_a_field(imported: tuple[set[str], set[str]]) -> None:
     assert imported[1] == {"JobSpec", "PersistentVolumeSpec", "ResourceSliceSpec"}
+
+
+def test_a_scheduler_of_a_real_cluster_loads_nothing_of_what_plays_one() -> None:
+    pytest.importorskip("typer", reason="the extra cli is not installed")
+    pytest.importorskip("msgspec", reason="the extra kubernetes is not installed")
+    code = "import sys, schedframe.cli.run.command, schedframe.cli.run.run; print(*sys.modules)"
+    text = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = {name.split(".")[1] for name in text.split() if name.startswith("schedframe.")}
+    assert {"cluster", "cycle"} <= loaded
+    assert not {"controllers", "embed", "fork", "simulate", "why"} & loaded
+    assert not {"rich", "yaml"} & set(text.split())

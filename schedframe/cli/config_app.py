@@ -41,7 +41,7 @@ def show(
 ) -> None:
     """Print the effective configuration: everything defaulted, as YAML."""
     with exits.reporting():
-        from .offline.schedule import effective_config
+        from .configurations import effective_config
 
         emit_document(effective_config(file))
 

@@ -17,8 +17,8 @@ from ..config.remarks import remarks
 from ..cycle import Scheduler
 from ..framework import Registry
 from ..framework.unreached import unreached_binders
+from .configurations import note_left_out
 from .exits import reading
-from .offline.schedule import note_left_out
 from .output.terminal import note
 
 _SEPARATOR: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)

@@ -20,7 +20,7 @@ from ..cycle.handlers import kinds_read
 from ..errors import PluginError, Problems
 from ..framework import Framework, Registry
 from ..framework.declarations import declared
-from .offline.schedule import configuration
+from .configurations import configuration
 
 READ: Final = ("get", "list", "watch")
 _ALWAYS_READ: Final = ("Node", "Pod")

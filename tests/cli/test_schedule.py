@@ -164,6 +164,6 @@ def test_the_effective_configuration_can_be_written_and_used(cli: Cli, write: Wr
 
 
 def test_plugins_that_are_left_out_are_named(cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("schedframe.cli.offline.schedule.left_out", lambda config, plugins: ["VolumeBinding"])
+    monkeypatch.setattr("schedframe.cli.configurations.left_out", lambda config, plugins: ["VolumeBinding"])
     result = cli("schedule", write("cluster.yaml", text(node("a"))))
     assert "note: enabled but not part of this release, so left out: VolumeBinding\n" in result.err

@@ -9,10 +9,10 @@ from ...why import Explanation
 from ...why.explain import explain_in
 from ...why.explanation import Verdict
 from ...why.subject import SubjectOptions
+from ..configurations import configuration
 from ..output.forms import ExplainForm
 from ..output.terminal import note, progress
 from .options import ExplainOptions
-from .schedule import configuration
 from .scheduling import faults_shown
 from .sources import read_manifests
 

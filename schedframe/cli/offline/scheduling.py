@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from attrs import field
@@ -200,14 +200,6 @@ def find(wanted: str, pending: Iterable[Pod], placed: Iterable[Pod]) -> Pod:
                 "--explain", f"{pod.key} is on {pod.node_name} already", "name a pod that is to be scheduled"
             )
     raise InputError("--explain", f"no pod is named {wanted}", "write its name or namespace/name")
-
-
-def left_out(config: EffectiveConfig, plugins: Container[str]) -> list[str]:
-    """Return the plugins that the profiles enable and *plugins* does not have."""
-    enabled = {
-        name for profile in config.profiles for plugins in profile.plugins.values() for name, _ in plugins
-    }
-    return sorted(name for name in enabled if name not in plugins)
 
 
 @contextmanager

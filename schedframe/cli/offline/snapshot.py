@@ -15,11 +15,11 @@ from ...config import EffectiveConfig
 from ...framework import Registry
 from ...framework.declarations import declared, device_matches
 from ...framework.factories import plugin_class_of
+from ..configurations import configuration, write_text
 from ..output.terminal import emit_document, note
 from .anonymize import Anonymizer
 from .device_kinds import DeviceKinds, Matches
 from .live import LiveSource
-from .schedule import configuration, write_text
 from .snapshot_fields import KEPT, READ_KINDS, Sort, parts
 from .snapshot_options import SnapshotOptions
 

@@ -16,9 +16,9 @@ from ...config import EffectiveConfig, dump_config
 from ...cycle import Scheduler
 from ...cycle.tracing import TracingSink
 from ...framework import Registry
+from ..configurations import write_text
 from ..exits import INTERRUPTED
 from ..garbage import exempt_present_objects
-from ..offline.schedule import write_text
 from .config_watch import ConfigWatch, following
 from .configuration import configured, connected
 from .finishing import finish_binds
