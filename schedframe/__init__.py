@@ -20,6 +20,7 @@ _FIRST_PAGE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "cycle": (
             "AsyncioExecutor",
             "Scheduler",
+            "SchedulerObserver",
             "SystemClock",
             "ThreadExecutor",
             "VirtualClock",

@@ -26,6 +26,7 @@ from .config import load_config as load_config
 from .cycle import AsyncioExecutor as AsyncioExecutor
 from .cycle import Decision as Decision
 from .cycle import Scheduler as Scheduler
+from .cycle import SchedulerObserver as SchedulerObserver
 from .cycle import SystemClock as SystemClock
 from .cycle import ThreadExecutor as ThreadExecutor
 from .cycle import VirtualClock as VirtualClock
@@ -131,6 +132,7 @@ __all__ = [
     "Rows",
     "SchedframeError",
     "Scheduler",
+    "SchedulerObserver",
     "Simulation",
     "Snapshot",
     "StateKey",

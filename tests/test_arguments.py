@@ -85,7 +85,7 @@ WRONG: list[Any] = [
         remember=(-1, "-1 is below 0; give a number from 0"),
         assume_ttl=(True, "True is not a number; give seconds, or None"),
         score_all_nodes=("yes", "'yes' is not a choice; give one of 'auto', True, False"),
-        recorder=([], "a list has no attribute decided; give a Recorder"),
+        observers=([5], "5 is no observer; give objects of a class below SchedulerObserver"),
         registry=({}, "a dict has no attribute full_catalogue; give a Registry, or plugins=[...]"),
         extenders=(5, "5 is not a collection; give a list of extenders"),
         feature_gates=("x", "'x' is not a mapping; give a mapping such as"),
@@ -302,7 +302,7 @@ def test_a_wrong_argument_is_an_input_error(call: Callable[[], object], message:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: scheduler(recordr=None), "Scheduler has no option 'recordr'; did you mean recorder?"),
+        (lambda: scheduler(observer=None), "Scheduler has no option 'observer'; did you mean observers?"),
         (lambda: embedding(onplace=None), "Embedding has no option 'onplace'; did you mean on_place?"),
         (
             lambda: Simulation(plugin=[5]),

@@ -65,7 +65,7 @@ class World:
         self.scheduler = Scheduler(
             InMemoryCluster([node("n"), pod("a"), pod("b").requests(cpu="99")], clock=clock),
             clock=clock,
-            recorder=self.recorder,
+            observers=[self.recorder],
         )
         self.scheduler.run_until_idle()
         self.pending = self.scheduler.pending()

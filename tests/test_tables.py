@@ -20,7 +20,7 @@ def values() -> dict[str, Tabular]:
     simulation = Simulation(objects)
     recorder = Recorder(scores=True)
     clock = VirtualClock()
-    scheduler = Scheduler(InMemoryCluster(objects, clock=clock), clock=clock, recorder=recorder)
+    scheduler = Scheduler(InMemoryCluster(objects, clock=clock), clock=clock, observers=[recorder])
     scheduler.run_until_idle()
     return {
         "placements": simulation.schedule(),

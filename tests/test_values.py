@@ -20,8 +20,10 @@ from schedframe import (
     explain,
     from_manifest,
 )
+from schedframe.cycle import Meter
 from schedframe.errors import ConfigError, InputError
 from schedframe.testing import node, pod
+from tests.meters import figures_of
 
 COPIES: list[Callable[[Any], Any]] = [
     lambda value: pickle.loads(pickle.dumps(value)),
@@ -86,9 +88,9 @@ def values() -> dict[str, Any]:
             "pending": simulation.scheduler.pending(),
             "explanation": explain([small()], pod("d").requests(cpu="2")),
         }
-    with Scheduler(InMemoryCluster([small(), pod("s")]), statistics=True) as scheduler:
+    with Scheduler(InMemoryCluster([small(), pod("s")]), observers=[Meter()]) as scheduler:
         scheduler.run_until_idle()
-        found["statistics"] = scheduler.statistics()
+        found["statistics"] = figures_of(scheduler)
     found["status"] = schedframe.Status.unschedulable("no room")
     found["requirements"] = embed.Requirements()
     found["group"] = embed.Group([embed.Task("t")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +13,8 @@ from .._base.value import record
 from ..api import Pod
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler
-from ..cycle.metering.families import MetricFamily
+from ..cycle.metering.meter import Meter
+from ..cycle.observer import observing
 from ..cycle.options import ScoreAllNodes
 from ..framework import Registry, Status
 from ..framework.factories import Factory
@@ -38,13 +39,6 @@ class WorkloadDefinition:
     feature_gates: Mapping[str, bool] = field(factory=dict)
     wait_together: bool = False
     """As for :class:`Scheduler`; off, because what is measured is attempts, also those that fail."""
-
-
-class _UnreadMetrics:
-    """Lets a scheduler count; nothing reads the counts."""
-
-    def attach(self, source: Callable[[], list[MetricFamily]]) -> None:
-        """Ignore *source*."""
 
 
 @record(frozen=True)
@@ -74,7 +68,7 @@ class WorkloadRunner:
         clock, faults = SkippingClock(), []  # type: SkippingClock, list[str]
         cluster = InMemoryCluster(clock=clock)
 
-        def on_fault(status: Status, pod: Pod | None) -> None:
+        def faulted(status: Status, pod: Pod | None) -> None:
             faults.append(f"{status.plugin or 'scheduler'}: {status.message}")
 
         with (
@@ -89,8 +83,7 @@ class WorkloadRunner:
                 seed=self.seed,
                 score_all_nodes=definition.score_all_nodes,
                 wait_together=definition.wait_together,
-                on_fault=on_fault,
-                metrics=_UnreadMetrics() if self.metrics else None,
+                observers=[observing(faulted=faulted), *([Meter()] if self.metrics else [])],
             ) as scheduler,
         ):
             bench = BenchRun(ClusterFixture(cluster, scheduler, clock, self.progress))

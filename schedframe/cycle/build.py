@@ -14,7 +14,6 @@ from ..cluster import ClusterPort, RemoteCluster
 from ..config import (
     ConfigBuildError,
     EffectiveConfig,
-    EffectiveProfile,
     FeatureGates,
     FieldError,
     PassedPlugin,
@@ -22,17 +21,16 @@ from ..config import (
 )
 from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
-from ..framework import EXTENDER, Extender, ExtenderVerb, Framework, Observer, Registry, Status, WaitingRoom
+from ..framework import EXTENDER, Extender, ExtenderVerb, Framework, Registry, Status, WaitingRoom
 from ..framework.declarations import declares
 from ..framework.extender import in_call_order
 from ..framework.faults import from_exception, read_pre_enqueue
 from ..framework.hook_calls import Guard
-from ..framework.observing import Observers, build_framework
+from ..framework.observing import build_framework
 from ..framework.passing import register_passed
 from ..queue import EVERYTHING, GroupQueue, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, GroupCache, NodeTable, ObjectStore
 from ..state.read_only_table import ReadOnlyInfoTable
-from .binding.ended import callback_of_bound
 from .core import Core
 from .debug import TableGuard
 from .equivalence.cache import EquivalenceCache
@@ -40,19 +38,14 @@ from .equivalence.fast_search import FastSearch
 from .handle import SchedulerHandle
 from .handlers import EventHandlers
 from .messages import BindLimit, GroupPlaced, InterruptedQueueing
-from .metering.calls import EveryCall
-from .metering.meter import Meter
-from .observer import DecisionObserver, contained
-from .observer import record as record_decision
+from .observer import SchedulerObserver
 from .options import SchedulerOptions
-from .outcomes import SchedulerObserver
 from .runtime.clock import SystemClock
 from .runtime.executors import Executor, InlineExecutor
 from .runtime.inbox import Inbox
 from .search.extending import Extending
 from .search.sampling import Sampling, SearchOrder
 from .search.search import Search
-from .slow_attempts import AttemptWatch
 from .start import Start
 from .verification import VerifyingSearch
 from .watchdog import Watchdog
@@ -105,8 +98,7 @@ def build_core(
     core = _bare_core(cluster, config, options, start, ordered=bool(extenders))
     use_search(core, core.search, extenders)
     _limit_binds(core)
-    _add_observers(core, options)
-    _watch_attempts(core, options)
+    core.observers.attach(core, _observers_of(core, options))
     core.frameworks.update(build_frameworks(core, config, registry, options))
     queue_class = GroupQueue if config.feature_gates.enabled(GROUPS) else PriorityQueue
     try:
@@ -128,7 +120,6 @@ def _bare_core(
     clock = options.clock if options.clock is not None else SystemClock()
     objects = start.objects or ObjectStore(undo=cache.undo)
     executor = options.executor if options.executor is not None else _executor_for(cluster)
-    meter = Meter(clock) if options.statistics or options.metrics is not None else None
     core = Core(
         cluster=cluster,
         clock=clock,
@@ -139,9 +130,7 @@ def _bare_core(
         objects=objects,
         search=search_for(cache, objects, rng, config, options),
         waiting=WaitingRoom(lambda uid, plugin, rejection: None),
-        on_fault=options.on_fault,
         feature_gates=config.feature_gates,
-        meter=meter,
         pending=start.pending,
     )
     if core.search.sampling is not None:
@@ -149,9 +138,7 @@ def _bare_core(
     return core
 
 
-def groups_and_handlers(
-    core: Core, recorder: DecisionObserver | None
-) -> tuple[GroupCycle | None, EventHandlers]:
+def groups_and_handlers(core: Core) -> tuple[GroupCycle | None, EventHandlers]:
     """Return the cycles of pod groups, ``None`` if their feature gate is off, and the handlers of events."""
     if not core.feature_gates.enabled(GROUPS):
         return None, EventHandlers(core)
@@ -160,8 +147,7 @@ def groups_and_handlers(
     from .pod_groups.handlers import GroupEventHandlers
 
     core.inbox.handlers[GroupPlaced] = partial(publish_expected_nodes, core)
-    recording = None if recorder is None else partial(record_decision, recorder, core)
-    return GroupCycle(core, recording), GroupEventHandlers(core)
+    return GroupCycle(core), GroupEventHandlers(core)
 
 
 def extenders_of(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Extender, ...]:
@@ -210,13 +196,13 @@ def _cache(config: EffectiveConfig, options: SchedulerOptions, undo: UndoLog, *,
     return cache_class(options.assume_ttl, ordered, table)
 
 
-def _watch_attempts(core: Core, options: SchedulerOptions) -> None:
-    """Watch the attempts of *core*; not unless asked for if its clock is not the machine's."""
-    core.watchdog = options.watchdog
-    if core.watchdog is None and (options.debug or isinstance(core.clock, SystemClock)):
-        core.watchdog = Watchdog()
-    if core.watchdog is not None:
-        core.watchdog.follow(AttemptWatch(core, core.watchdog.limit).look)
+def _observers_of(core: Core, options: SchedulerOptions) -> tuple[SchedulerObserver, ...]:
+    """Return the observers of *options*, and a watchdog where slow attempts are to be found."""
+    if any(isinstance(each, Watchdog) for each in options.observers):
+        return options.observers
+    if not (options.debug or isinstance(core.clock, SystemClock)):
+        return options.observers
+    return (*options.observers, Watchdog(hooks=options.debug))
 
 
 def _executor_for(cluster: ClusterPort) -> Executor:
@@ -274,40 +260,18 @@ def samples(config: EffectiveConfig, options: SchedulerOptions) -> bool:
     )
 
 
-def _add_observers(core: Core, options: SchedulerOptions) -> None:
-    if isinstance(options.observer, SchedulerObserver):
-        core.observers = (options.observer,)
-    if options.tracing is not None:
-        core.tracing = options.tracing.attach(core.report_tracing)
-    core.on_bound = callback_of_bound(core)
-
-
-def _observer_of(core: Core, profile: str, options: SchedulerOptions) -> Observer | None:
-    """Return what is called with the plugin calls of *profile*."""
-    found: list[Observer] = []
-    if options.statistics:
-        found.append(core.calls.setdefault(profile, EveryCall()))
-    observer = options.observer
-    if isinstance(observer, SchedulerObserver):
-        found.append(contained(core, observer.of_profile(profile)))
-    elif observer is not None:
-        found.append(contained(core, observer))
-    return Observers(found) if len(found) > 1 else next(iter(found), None)
-
-
 def build_frameworks(
     core: Core, config: EffectiveConfig, registry: Registry, options: SchedulerOptions
 ) -> dict[str, Framework]:
     """Return a framework for each profile. :class:`ConfigError`, and none is left, if a plugin fails."""
     guards: list[Guard] = [TableGuard(core.cache.table)] if options.debug else []
     found: dict[str, Framework] = {}
-    if core.watchdog is not None and (options.debug or options.watchdog is not None):
-        guards.append(core.watchdog)
     for profile in config.profiles:
         handle = SchedulerHandle(profile.scheduler_name, core)
         try:
-            watched = _observer_of(core, profile.scheduler_name, options)
-            framework = _framework(core, profile, registry, handle, watched, guards)
+            name = profile.scheduler_name
+            watching = [*guards, *core.observers.guards_of(name)]
+            framework = build_framework(profile, registry, handle, watching, core.observers.timer_of(name))
         except PluginError as error:
             close_frameworks(core, found.values(), core.frameworks.values())
             raise ConfigError(f"profile {profile.scheduler_name}: {error}") from error
@@ -326,22 +290,6 @@ def close_frameworks(core: Core, frameworks: Iterable[Framework], in_use: Iterab
         for problem in framework.close(left):
             core.report(problem, None, "close")
         left.update(map(id, framework.plan.plugins.values()))
-
-
-def _framework(
-    core: Core,
-    profile: EffectiveProfile,
-    registry: Registry,
-    handle: SchedulerHandle,
-    observer: Observer | None,
-    guards: Sequence[Guard],
-) -> Framework:
-    if core.tracing is not None:
-        guards = (*guards, core.tracing)
-    if core.meter is None:
-        return build_framework(profile, registry, handle, observer, guards)
-    counts = core.meter.of_profile(profile.scheduler_name)
-    return build_framework(profile, registry, handle, observer, (*guards, counts.calls), counts)
 
 
 def queue_options(
@@ -372,7 +320,7 @@ def queue_options(
         max_backoff=float(document.pod_max_backoff_seconds or 0),
         pod_lister=core.pending.get,
         on_fault=on_fault,
-        counts=None if core.meter is None else core.meter.queue,
+        counts=core.observers.queue_counts,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from random import Random
 from threading import get_ident
 
@@ -27,16 +26,12 @@ from .binding.paused import PausedBindings
 from .cluster_view import ClusterView
 from .events import EventRecorder
 from .messages import Message, WorkEnded, WorkKind
-from .metering.calls import EveryCall
-from .metering.meter import Meter
-from .outcomes import SchedulerObserver
+from .observers import Observers
 from .runtime.clock import Clock
 from .runtime.executors import Done, Executor, Work
 from .runtime.inbox import Inbox
 from .runtime.timers import Timers
 from .search.search import Search
-from .tracing import AttemptTracer
-from .watchdog import Watchdog
 
 logger = logging.getLogger("schedframe")
 
@@ -86,28 +81,16 @@ class Core:
     """Attempts that may be bound at a time; ``None``: any number."""
     owner: int = 0
     """Identity of the thread that runs the core."""
-    watchdog: Watchdog | None = None
-    """``None`` only with a clock that is not the machine's."""
-    on_fault: Callable[[Status, Pod | None], None] | None = None
-    """Called with every fault of a plugin, which is logged too."""
+    observers: Observers = field(factory=Observers)
     extenders: tuple[Extender, ...] = ()
     """In the order of their calls."""
     binders: tuple[Extender, ...] = ()
     """Those that bind pods in place of the bind plugins."""
-    observers: tuple[SchedulerObserver, ...] = ()
-    """Called with every attempt that ended."""
     feature_gates: FeatureGates = NO_GATES
     members: GroupMembers = field(factory=GroupMembers)
     """Of pod groups; kept only with the feature gate GenericWorkload."""
     events: EventRecorder = field(init=False)
     """What plugins and programs tell people."""
-    on_bound: Callable[[Attempt, float], None] = lambda _, now: None
-    """Called with every timed attempt that bound its pod, and the time of the core."""
-    meter: Meter | None = None
-    """Counts for metrics and statistics."""
-    tracing: AttemptTracer | None = None
-    calls: dict[str, EveryCall] = field(factory=dict)
-    """By scheduler name; empty unless every call of a plugin is timed."""
     writes: PodWriteQueue = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -122,11 +105,6 @@ class Core:
     def undo(self) -> UndoLog:
         """The log of the trials that take back changes of rows, pods, objects, nominations and members."""
         return self.cache.undo
-
-    @property
-    def times_attempts(self) -> bool:
-        """Whether attempts are observed, counted or traced."""
-        return bool(self.observers) or self.meter is not None or self.tracing is not None
 
     def begin_turn(self) -> None:
         """Read the clock, then handle the messages that came. Time stands still until :meth:`end_turn`."""
@@ -160,29 +138,20 @@ class Core:
         """Report an error of an extender that does not end the attempt."""
         self.report(status, pod, "extender")
 
-    def report_tracing(self, error: Exception) -> None:
-        """Report an error of the tracing, which changes nothing for any pod."""
-        self.report(Status.from_error(error), None, "tracing")
-
     def is_gone(self, pod: Pod) -> bool:
         """Return whether *pod* was deleted, or placed by others, while extenders were asked about it."""
         now = self.pending.get(pod.key)
         return now is None or now.uid != pod.uid or now.is_terminating
 
     def report(self, status: Status, pod: Pod | None, where: str) -> None:
-        """Log a fault of a plugin, or of the cluster, and call ``on_fault`` with it."""
+        """Log a fault of a plugin, of the cluster or of an observer, and call the observers with it."""
         about = f" for pod {pod.key}" if pod is not None else ""
         plugin = status.plugin or "scheduler"
         # What an extender or the API server refuses is no fault in a program; the message says all there is.
         cause = None if isinstance(status.error, ExtenderError | ClusterError) else status.error
         logger.warning("%s: %s failed%s: %s", where, plugin, about, status.message, exc_info=cause)
-        if self.on_fault is not None:
-            try:
-                self.on_fault(status, pod)
-            except Exception:
-                logger.exception("on_fault failed itself")
-            except BaseException as error:  # noqa: BLE001 - raised at the end of the step
-                self.inbox.interrupt(error)
+        if self.observers.faulted is not None:
+            self.observers.faulted(status, pod)
 
     def report_returned(self, status: Status, pod: Pod | None, where: str) -> None:
         """Report a fault of a plugin; if it is an interruption, such as Ctrl-C, raise it after the step.

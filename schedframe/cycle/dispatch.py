@@ -31,7 +31,7 @@ from .reload import Reloader
 def connect_inbox(core: Core, events: EventHandlers, permits: PermitDesk, reloader: Reloader) -> None:
     """Let the inbox of *core* handle every type of message."""
     handlers: dict[type, Callable[[Any], None]] = {
-        WatchEvent: events.on_event if core.meter is None else core.meter.timed(events.on_event),
+        WatchEvent: core.observers.event_handler(events.on_event),
         ViewChange: partial(view_changed, core),
         WorkEnded: core.work_ended,
         Verdict: permits.decide,

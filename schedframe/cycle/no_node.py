@@ -22,8 +22,8 @@ def end_without_node(
     result = None
     if attempt.framework.plan.post_filter:
         result, status = attempt.framework.run_post_filter(attempt.state, attempt.pod, diagnosis)
-        if core.meter is not None:
-            core.meter.post_filter_ended(result)
+        if core.observers.post_filter_ended is not None:
+            core.observers.post_filter_ended(attempt.pod, result)
         diagnosis.post_filter_message = status.message
         nominating = result.nominating_info if result is not None else None
         if status.code is Code.ERROR:

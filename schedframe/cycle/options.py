@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
-from attrs import Attribute, field
+from attrs import field
 
 from .._base.validators import (
     collection,
@@ -17,16 +17,13 @@ from .._base.validators import (
     share,
 )
 from .._base.value import record
-from ..api import Pod
+from .._base.wording import described
 from ..config import FeatureGates
-from ..framework import Extender, Observer, PluginsToPass, Registry, Status
-from .metering.families import MetricsSink
-from .observer import DecisionObserver
-from .outcomes import SchedulerObserver
+from ..errors import InputError
+from ..framework import Extender, PluginsToPass, Registry
+from .observer import SchedulerObserver
 from .runtime.clock import Clock
 from .runtime.executors import Executor
-from .tracing import TracingSink
-from .watchdog import Watchdog
 
 ScoreAllNodes = bool | Literal["auto"]
 
@@ -38,11 +35,13 @@ def _extenders(given: Iterable[Extender]) -> tuple[Extender, ...]:
     return extenders
 
 
-def _observer(_: object, attribute: Attribute[Any], value: Any) -> None:
-    """Validate an observer, either of plugin calls or of the whole scheduler."""
-    if value is not None and not isinstance(value, SchedulerObserver):
-        fix = "give an object with a method plugin_called, or a SchedulerObserver"
-        has(attribute.name, value, ("plugin_called",), fix)
+def _observers(given: Iterable[SchedulerObserver]) -> tuple[SchedulerObserver, ...]:
+    observers = collection("observers", given, "give a list of observers")
+    for each in observers:
+        if not isinstance(each, SchedulerObserver):
+            problem = f"{described(each)} is no observer"
+            raise InputError("observers", problem, "give objects of a class below SchedulerObserver")
+    return observers
 
 
 @record(frozen=True, kw_only=True)
@@ -97,36 +96,14 @@ class SchedulerOptions:
     """Whether pods that no plugin can tell apart wait together: if one of them is rejected, the others are
     not tried as long as nothing changes. ``False`` tries each. It changes the speed, never a decision.
     """
-    observer: Observer | SchedulerObserver | None = field(default=None, validator=_observer)
-    """Called with every plugin call; a :class:`SchedulerObserver` also with attempts and extension points."""
-    statistics: bool = field(default=False, validator=one_of(True, False))
-    """Whether to time every call of a plugin for :meth:`Scheduler.statistics`: some microseconds for each
-    attempt.
+    observers: tuple[SchedulerObserver, ...] = field(default=(), converter=_observers)
+    """What follows the scheduler: a :class:`Meter`, a :class:`Recorder`, one of your own; see
+    :class:`SchedulerObserver`. The first one sees each event first.
     """
-    metrics: MetricsSink | None = field(
-        default=None, validator=optional_with(["attach"], "give a schedframe.metrics.SchedulerMetrics")
-    )
-    """Where to show metrics, such as a :class:`schedframe.metrics.SchedulerMetrics`."""
-    tracing: TracingSink | None = field(
-        default=None, validator=optional_with(["attach"], "give a schedframe.tracing.Tracing")
-    )
-    """Where to write spans of attempts, such as a :class:`schedframe.tracing.Tracing`."""
     debug: bool = field(default=False, validator=one_of(True, False))
     """Whether a plugin that changes a node info or the node table fails, with its name. For tests: each call
     of a hook takes some microseconds longer. Also sets a watchdog of one second.
     """
-    watchdog: Watchdog | None = field(default=None, validator=optional_with(["guarded"], "give a Watchdog"))
-    """Reports hooks that run longer than its limit. ``None``: with the machine's clock attempts of more than
-    a second are logged, see :class:`Watchdog`.
-    """
-    recorder: DecisionObserver | None = field(
-        default=None, validator=optional_with(["decided"], "give a Recorder")
-    )
-    """Called with every decision, such as a :class:`Recorder`, which keeps the last ones."""
-    on_fault: Callable[[Status, Pod | None], None] | None = field(
-        default=None, validator=optional_call("give a function of a status and a pod")
-    )
-    """Called with every fault, and the pod that it is about, if any."""
     wake_up: Callable[[], None] | None = field(
         default=None, validator=optional_call("give a function without arguments")
     )
@@ -152,13 +129,7 @@ class SchedulerKeywords(TypedDict, total=False):
     remember: int | None
     verify: float
     wait_together: bool
-    observer: Observer | SchedulerObserver | None
-    statistics: bool
-    metrics: MetricsSink | None
-    tracing: TracingSink | None
+    observers: Iterable[SchedulerObserver]
     debug: bool
-    watchdog: Watchdog | None
-    recorder: DecisionObserver | None
-    on_fault: Callable[[Status, Pod | None], None] | None
     wake_up: Callable[[], None] | None
     assume_ttl: float | None

@@ -4,8 +4,8 @@ What an attempt for a pod depends on is known where the equivalence cache decide
 anything to say: on what its spec and metadata have in common with others, and on the state. Its result
 therefore holds for all pods that are equal there, as long as nothing changes. Where a plugin may look at more
 (a queue sort plugin with an order of its own, a pre_enqueue plugin, a post_filter that is not repeatable), or
-where someone follows every attempt (a recorder, an observer), each pod is tried by itself. So is each pod
-after a fault in here: it is reported, and what was known is forgotten.
+where an observer must see every attempt, each pod is tried by itself. So is each pod after a fault in here:
+it is reported, and what was known is forgotten. Other observers get one event for the pods of a class.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from .core import Core
 from .equivalence.cache import EquivalenceCache
 from .equivalence.fast_search import FastSearch
 from .options import SchedulerOptions
+from .passed_over import PassedOverPods
 from .rejected_classes import RejectedClass, RejectedClasses, Stamp
 
 _CLASSES = object()
@@ -84,12 +85,13 @@ class KnownRejections:
     """When :meth:`look` was called last."""
     _rejector_changes: int = 0
     _reports_changed: bool = False
-    _refreshed: float = field(default=float("-inf"))
-    """When changed reports were written."""
+    _refreshed: float = float("-inf")  # when changed reports were written
     _renewals: int = 0
+    _passed_over: PassedOverPods | None = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.cache = self.fast.cache
+        self.cache, called = self.fast.cache, self.core.observers.passed_over
+        self._passed_over = None if called is None else PassedOverPods(called)
         table, policy = self.core.cache.table, self.cache.policy
         self._rejected = RejectedClasses(table, self.stamp, policy.rowwise_rows, policy.answers)
 
@@ -289,6 +291,7 @@ class KnownRejections:
     def rejected(self, pod: Pod, pod_class: PodClass) -> None:
         """See :class:`.KnownOutcomes`."""
         report_unschedulable(self.core, pod, REASON_UNSCHEDULABLE, pod_class.report, None)
+        self._reports_changed |= self._passed_over is not None
 
     def _after_fault(self, error: Exception, pod: Pod | None) -> None:
         """Report *error*, and forget what was known: each pod is tried until it is known again."""
@@ -340,6 +343,8 @@ class KnownRejections:
                 line.reported = line.pod_class.report
                 for member in list(line):
                     refresh_unschedulable(self.core, member.pod, line.pod_class.report)
+        if self._passed_over is not None:
+            self._passed_over.look(lines)
 
     def _renew(self, pod_class: WaitingClass, pod: Pod) -> None:
         """Find out why *pod_class* is rejected now. Draws no random number, as no row is feasible."""
@@ -370,8 +375,7 @@ def _metadata_key(metadata: ObjectMeta) -> Any:
 def known_rejections(core: Core, options: SchedulerOptions) -> KnownRejections | None:
     """Return what lets pods wait together, and give it to the queue; ``None`` if each pod must be tried."""
     fast = core.search.fast
-    followed = options.recorder is not None or options.observer is not None or options.statistics
-    if core.search.sampling is not None or followed or not options.wait_together:
+    if core.search.sampling is not None or core.observers.each_attempt or not options.wait_together:
         return None
     if not isinstance(fast, FastSearch):
         return None

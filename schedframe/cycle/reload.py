@@ -129,16 +129,16 @@ class Reloader:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count a reload inside, if there are metrics: refused if it raises, else accepted. Any thread."""
-        meter = self.core.meter
+        """Call the observers with the reload inside: refused if it raises, else accepted. Any thread."""
+        reloaded = self.core.observers.reloaded
         try:
             yield
         except Exception:
-            if meter is not None:
-                meter.reloads.add(accepted=False)
+            if reloaded is not None:
+                reloaded(False)
             raise
-        if meter is not None:
-            meter.reloads.add(accepted=True)
+        if reloaded is not None:
+            reloaded(True)
 
     def reload(self, config: EffectiveConfig, driving: threading.RLock | None) -> None:
         """Go on with *config*; return when that is so. Any thread.

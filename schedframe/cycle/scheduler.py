@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from functools import partial
 from time import perf_counter
 from typing import Self, Unpack
 
@@ -13,11 +12,11 @@ from .._base.validators import options as checked_options
 from ..api import group_of
 from ..cluster import ClusterPort
 from ..config import ConfigSource, EffectiveConfig
-from ..errors import InputError
 from ..framework import Framework
 from ..queue import QueuedPodInfo
 from .binding.assume import place
 from .binding.attempt import Attempt
+from .binding.ended import end
 from .binding.failure import handle_failure, requeue_interrupted
 from .binding.permit import PermitDesk
 from .binding.pod_status import write_delayed_nominations
@@ -27,11 +26,10 @@ from .dispatch import connect_inbox
 from .due import DueWork
 from .events import EventRecorder
 from .findings import log_findings
-from .metering.collect import collect
 from .no_node import end_without_node
-from .observer import contained_wake_up, record
+from .observer import SchedulerObserver
 from .options import SchedulerKeywords, SchedulerOptions
-from .outcomes import AttemptResult
+from .outcomes import GONE
 from .pending import PendingPods, pending_pods
 from .rejections import KnownRejections
 from .reload import Reloader, refuse_within_step
@@ -39,8 +37,7 @@ from .runtime.executors import InlineExecutor
 from .runtime.interrupts import Hold, held
 from .runtime.socket_wait import SocketWait
 from .search.decision import Decision
-from .statistics import Statistics, statistics_of
-from .tracing import GONE, AttemptEnd
+from .wake_up import contained_wake_up
 from .watching import Watching
 
 
@@ -53,9 +50,9 @@ class Scheduler:
     ``options``, or the same names as keyword arguments: see :class:`SchedulerOptions`; a keyword wins over
     ``options``.
 
-    ``registry`` has the factories of its plugins, ``recorder`` is that of the options. ``core`` is its state
-    and ``groups`` the cycles of pod groups, ``None`` without the feature gate GenericWorkload: for tools of
-    this library, which may change with any version.
+    ``registry`` has the factories of its plugins, ``observers`` are those of the options. ``core`` is its
+    state and ``groups`` the cycles of pod groups, ``None`` without the feature gate GenericWorkload: for
+    tools of this library, which may change with any version.
 
     One thread at a time drives it, by ``run``, ``run_until_idle``, ``schedule_one`` or ``step``. Raises
     :class:`ConfigError` for a configuration that is refused.
@@ -72,14 +69,13 @@ class Scheduler:
         options = checked_options(SchedulerOptions, "Scheduler", keywords, options)
         has("cluster", cluster, ("watch", "bind"), "give a ClusterPort such as InMemoryCluster()")
         self.registry, self._passed = registry_with(options)
-        self.options, self.recorder = options, options.recorder
+        self.options = options
+        self.observers: tuple[SchedulerObserver, ...] = options.observers
         effective = load(config, self.registry, self._passed, options.feature_gates)
         self.core = self._build(cluster, effective, options)
-        if self.core.meter is not None and options.metrics is not None:
-            options.metrics.attach(partial(collect, self.core, self.core.meter))
-        self._timed = self.core.times_attempts
+        self._observed = self.core.observers if self.core.observers.follow_attempts else None
         permits = PermitDesk(self.core)
-        self.groups, self._handlers = groups_and_handlers(self.core, self.recorder)
+        self.groups, self._handlers = groups_and_handlers(self.core)
         self._due = DueWork(self.core, permits, self._handlers)
         self._watching = Watching(self.core, self._handlers)
         self._socket_wait = SocketWait(self.core.inbox, self.core.clock, self._due)
@@ -104,8 +100,8 @@ class Scheduler:
         """Begin to follow the cluster; done by the first step otherwise. Nothing once it is closed."""
         self.core.owner = threading.get_ident()
         if not self._watching.begun and not self._closed:
-            if self.core.watchdog is not None:
-                self.core.watchdog.start()
+            if self.core.observers.began is not None:
+                self.core.observers.began()
             self._watching.follow()
             for framework in self.core.frameworks.values():
                 log_findings(framework)
@@ -253,9 +249,8 @@ class Scheduler:
                 extender.close()
             self._socket_wait.close()
             core.queue.close()
-            for part in (core.watchdog, core.tracing):
-                if part is not None:
-                    part.close()
+            if core.observers.closed is not None:
+                core.observers.closed()
 
     def __enter__(self) -> Self:
         return self
@@ -299,29 +294,25 @@ class Scheduler:
 
     def _cycle(self, framework: Framework, info: QueuedPodInfo) -> Decision:
         """Find a node, then take it; or try to make room, then back to the queue."""
-        core, pod = self.core, info.pod
-        started = trace = None
-        if self._timed:
+        core, pod, observed = self.core, info.pod, self._observed
+        started = 0.0
+        if observed is not None:
+            if observed.begin_cycle is not None:
+                observed.begin_cycle()
             started = perf_counter()
-            if core.meter is not None:
-                core.meter.cycles.begin()
-            if core.tracing is not None:
-                trace = core.tracing.begin(framework.profile_name, info, started)
+            if observed.attempt_began is not None:
+                observed.attempt_began(framework.profile_name, info, started)
         decision = core.search.decide(framework, pod)
         attempt = Attempt(info, pod, framework, decision.state)
-        if trace is not None:
-            trace.search_ended()
-            attempt.trace = trace
+        if observed is not None:
+            attempt.started, attempt.searched = started, perf_counter()
+            if observed.decided is not None:
+                observed.decided(framework.profile_name, info, decision)
         if core.extenders and decision.extenders and core.is_gone(pod):
             core.queue.done(info.uid)
-            if trace is not None:
-                trace.ended(AttemptEnd(AttemptResult.ERROR, message=GONE))
+            if attempt.started:
+                end(core, attempt, GONE)
             return decision
-        if self.recorder is not None:
-            record(self.recorder, core, framework, info, decision)
-        if started is not None:
-            attempt.started = started
-            attempt.searched = perf_counter()
         if decision.node_name is not None:
             attempt.node_name, attempt.idle = decision.node_name, decision.idle
             place(core, attempt)
@@ -330,8 +321,8 @@ class Scheduler:
         else:
             assert decision.error is not None
             handle_failure(core, attempt, decision.error)
-        if trace is not None:
-            trace.leave()
+        if observed is not None and observed.cycle_ended is not None:
+            observed.cycle_ended(attempt)
         return decision
 
     # ---- time --------------------------------------------------------------------------------------------
@@ -367,16 +358,6 @@ class Scheduler:
             self.rejections.refresh_reports(self.core.now, rarely=rarely)
 
     # ---- looking -----------------------------------------------------------------------------------------
-
-    def statistics(self) -> Statistics:
-        """Return counts and latencies so far: plain numbers, ``to_dict()``, and a table to print.
-
-        Raises :class:`InputError` unless the scheduler was made with ``statistics=True`` or ``metrics``. To
-        be called in the scheduler's thread, or while it is stopped.
-        """
-        if self.core.meter is None:
-            raise InputError("statistics", "this scheduler does not count", "make it with statistics=True")
-        return statistics_of(self.core, self.core.meter)
 
     def __repr__(self) -> str:
         core = self.core

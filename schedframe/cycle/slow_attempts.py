@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from inspect import getattr_static
@@ -29,10 +30,11 @@ from ..queue import QueuedPodInfo
 from .core import Core
 from .messages import Rest
 from .runtime.clock import SystemClock
-from .watchdog import innermost
 
 logger = logging.getLogger("schedframe")
 
+FRAMES: Final = 3
+"""Innermost frames that are named of a stack."""
 REST: Final = 20
 """Times the length of a slow attempt before its pod is tried again: 5 % of the scheduler for one such pod."""
 
@@ -151,6 +153,12 @@ def _where(core: Core) -> tuple[str, str]:
         if (plugin := plugins.get(each.f_code)) is not None:
             return plugin, ""
     return "", innermost(frame)
+
+
+def innermost(frame: FrameType) -> str:
+    """Return the innermost frames of a stack, innermost first."""
+    frames = traceback.extract_stack(frame)[: -FRAMES - 1 : -1]
+    return " < ".join(f"{each.filename}:{each.lineno} ({each.name})" for each in frames)
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:

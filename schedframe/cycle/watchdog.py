@@ -5,25 +5,25 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-import traceback
 import weakref
 from collections.abc import Callable
 from time import perf_counter
-from types import FrameType
 from typing import Any
 
 from attrs import field
+from typing_extensions import override
 
 from .._base.validators import optional_number
 from .._base.value import record
 from ..api import Pod
 from ..framework.hook_calls import Call
 from ..framework.points import HOOK_ARGUMENTS
+from .core import Core
+from .observer import SchedulerObserver
+from .slow_attempts import AttemptWatch, innermost
 
 logger = logging.getLogger("schedframe")
 THREAD_NAME = "schedframe-watchdog"
-FRAMES = 3
-"""Innermost frames that are named of a stack."""
 
 
 @record(frozen=True)
@@ -68,15 +68,16 @@ class _Running:
 
 
 @record(eq=False)
-class Watchdog:
-    """Reports hooks that run longer than ``limit`` seconds: ``Scheduler(cluster, watchdog=Watchdog(0.5))``.
+class Watchdog(SchedulerObserver):
+    """Reports hooks that run longer than ``limit`` seconds: ``observers=[Watchdog(0.5)]``.
 
     One thread looks at the running calls, four times in ``limit`` seconds; calls themselves start no thread.
     A microsecond for each call of a hook. The time of an ``async`` hook is that until it returns its
     coroutine.
 
     The same thread looks at the attempts of the core, see :mod:`.slow_attempts`. That costs the core nothing,
-    so a scheduler with the machine's clock has a watchdog that does only this unless it is given another one.
+    so a scheduler with the machine's clock has one that does only this (``hooks=False``), unless it is given
+    another one.
     """
 
     limit: float = field(default=1.0, validator=optional_number("give a millisecond or more", least=0.001))
@@ -87,33 +88,42 @@ class Watchdog:
     """Seconds; never goes back."""
     threaded: bool = True
     """Whether to look at running calls from a thread; otherwise whenever :meth:`look` is called."""
+    hooks: bool = True
+    """Whether to watch hooks; otherwise attempts alone."""
     _followed: list[Callable[[float], None]] = field(factory=list, init=False)
     """Called with the time of each look."""
     _running: dict[int, _Running] = field(factory=dict, init=False)
     """Identity of a thread → its innermost call."""
     _thread: threading.Thread | None = field(default=None, init=False)
-    _closed: threading.Event = field(factory=threading.Event, init=False)
+    _stopped: threading.Event = field(factory=threading.Event, init=False)
 
-    def start(self) -> None:
+    @override
+    def attach(self, core: Core) -> Watchdog:
+        self._followed.append(AttemptWatch(core, self.limit).look)
+        return self
+
+    @override
+    def guard_of(self, profile: str) -> Watchdog | None:
+        return self if self.hooks else None
+
+    @override
+    def began(self) -> None:
         """Start the thread, unless it runs or ``threaded`` is false."""
         if self.threaded and self._thread is None:
-            self._closed.clear()
-            arguments = (weakref.ref(self), self._closed, self.limit / 4)
+            self._stopped.clear()
+            arguments = (weakref.ref(self), self._stopped, self.limit / 4)
             self._thread = threading.Thread(target=_watch, args=arguments, name=THREAD_NAME, daemon=True)
             self._thread.start()
 
-    def close(self) -> None:
+    @override
+    def closed(self) -> None:
         """Stop the thread; safe to call twice."""
-        self._closed.set()
+        self._stopped.set()
         thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
             thread.join()
         self._look_at_followed(self.timer())  # what ended since the last look
         self._followed.clear()
-
-    def follow(self, look: Callable[[float], None]) -> None:
-        """Call *look* with the time of each look, until closed."""
-        self._followed.append(look)
 
     def guarded(self, call: Call, hook: str, plugin: str) -> Call:
         """Return *call*, watched."""
@@ -181,9 +191,3 @@ def _stack_of(thread: int) -> str:
     if frame is None:
         return ""
     return innermost(frame)
-
-
-def innermost(frame: FrameType) -> str:
-    """Return the innermost frames of a stack, innermost first."""
-    frames = traceback.extract_stack(frame)[: -FRAMES - 1 : -1]
-    return " < ".join(f"{each.filename}:{each.lineno} ({each.name})" for each in frames)

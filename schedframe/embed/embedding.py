@@ -90,10 +90,8 @@ class Embedding(Generic[T, W]):
             clock=self.clock,
             seed=options.seed,
             verify=options.verify,
-            metrics=options.metrics,
-            tracing=options.tracing,
+            observers=options.observers,
             wake_up=self._wake,
-            on_fault=options.on_fault,
         )
 
     # ---- workers -----------------------------------------------------------------------------------------

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Generic, TypedDict
 
 from attrs import field
 
 from .._base.validators import one_of, optional_call
 from .._base.value import record
-from ..api import Pod
 from ..config import ConfigSource
-from ..cycle import Clock, MetricsSink
-from ..cycle.tracing import TracingSink
-from ..framework import PluginsToPass, Status
+from ..cycle import Clock, SchedulerObserver
+from ..framework import PluginsToPass
 from .amounts import Amount
 from .retry import Retry
 from .values import Limits, PlacementFailure, Requirements, T, W
@@ -79,15 +77,11 @@ class EmbeddingOptions(Generic[T, W]):
     seed: int | None = 0
     """Breaks ties; ``None``: at random. With a number, equal calls lead to equal placements."""
     verify: float = 0.0
-    metrics: MetricsSink | None = None
-    tracing: TracingSink | None = None
+    observers: Iterable[SchedulerObserver] = ()
+    """Pods in what they get are named by the keys of tasks, nodes by those of workers."""
     wake_up: Callable[[], None] | None = None
     """Called, in any thread, when there is something to do before the deadline that ``step`` returned. Its
     first error is a fault.
-    """
-    on_fault: Callable[[Status, Pod | None], None] | None = None
-    """Called with each fault of a plugin or callback, and the pod it concerns, named by the key of the task.
-    An error of ``on_fault`` itself is logged.
     """
 
 
@@ -107,7 +101,5 @@ class EmbeddingKeywords(TypedDict, Generic[T, W], total=False):
     clock: Clock | None
     seed: int | None
     verify: float
-    metrics: MetricsSink | None
-    tracing: TracingSink | None
+    observers: Iterable[SchedulerObserver]
     wake_up: Callable[[], None] | None
-    on_fault: Callable[[Status, Pod | None], None] | None

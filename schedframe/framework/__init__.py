@@ -23,11 +23,9 @@ from .extender import (
 from .filtering import PreFilterOutcome
 from .framework import Framework
 from .handle import Handle, PluginsRunner
-from .hook_calls import Observer
 from .hookspecs import Comparable, Hookspecs, Scores
 from .markers import PROJECT, hookimpl, hookspec
 from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
-from .observing import PointObserver
 from .passing import Enabled, PluginsToPass
 from .placements import DEFERRED_EVICTIONS, GROUP_TRIAL, GroupPlacement, GroupPreemption, PodGroupInfo
 from .plan import Plan, compile_plan
@@ -108,7 +106,6 @@ __all__ = [
     "NominatingInfo",
     "Normalization",
     "NormalizePlugin",
-    "Observer",
     "OfferedNodes",
     "Origin",
     "PermitOutcome",
@@ -117,7 +114,6 @@ __all__ = [
     "PluginsRunner",
     "PluginsToPass",
     "PodGroupInfo",
-    "PointObserver",
     "PostBindPlugin",
     "PostFilterPlugin",
     "PostFilterResult",

@@ -36,7 +36,7 @@ from .filtering import (
     run_pre_filter,
 )
 from .handle import Handle
-from .hook_calls import Guard, Observer, closed_on_error
+from .hook_calls import Guard, closed_on_error
 from .nominated import NominatedFilter
 from .plan import Plan, compile_plan
 from .post_filter_answers import ENDS_POST_FILTER, post_filter_answer
@@ -84,7 +84,6 @@ class Framework:
         profile: EffectiveProfile,
         registry: Registry,
         handle: Handle,
-        observer: Observer | None = None,
         guards: Sequence[Guard] = (),
     ) -> Framework:
         """Make the profile's plugins and compile them.
@@ -102,7 +101,7 @@ class Framework:
                 if not isinstance(factory, SharedInstance):
                     own[name] = plugins[name]
             all_filters = profile.run_all_filters
-            plan = compile_plan(plugins, profile.plugins, observer, guards, all_filters=all_filters)
+            plan = compile_plan(plugins, profile.plugins, guards, all_filters=all_filters)
             return cls(profile, plan, handle)
 
     @classmethod

@@ -1,6 +1,6 @@
 """Hook implementations of plugins as calls: validated by pluggy, adapted to arguments, wrapped by guards.
 
-The order of the wrappers is fixed: the first guard is innermost, the observer outermost.
+The order of the wrappers is fixed: the first guard is innermost.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from time import perf_counter
 from typing import Any, Final, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
 
@@ -29,17 +28,6 @@ ForNodes = Callable[[int], Call]
 """``for_nodes(count)`` returns what to call for each of *count* nodes."""
 _LOOPED: Final = frozenset({"filter", "score"})
 """Hooks that are called for each of many nodes."""
-
-
-class Observer(Protocol):
-    """Receives every plugin call. A plan that was compiled without an observer has no overhead for it.
-
-    A scheduler reports the first exception of an observer as a fault; none changes anything for a pod.
-    """
-
-    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        """*plugin* returned *result* at *point* (a hook's name) after *seconds*, or raised it."""
-        ...
 
 
 class Guard(Protocol):
@@ -75,7 +63,7 @@ question, and pluggy's look at the same 20 classes took a third of the time to m
 
 
 def collected(
-    plugins: Mapping[str, Any], observer: Observer | None, guards: Sequence[Guard]
+    plugins: Mapping[str, Any], guards: Sequence[Guard]
 ) -> tuple[dict[tuple[str, str], Call], dict[tuple[str, str], ForNodes]]:
     """Return the wrapped calls of all hooks, and the forms for loops over nodes, both by plugin and hook.
 
@@ -84,7 +72,7 @@ def collected(
     """
     calls: dict[tuple[str, str], Call] = {}
     for_nodes: dict[tuple[str, str], ForNodes] = {}
-    last = guards[-1] if guards and observer is None else None  # what is further in must see each call
+    last = guards[-1] if guards else None  # what is further in must see each call
     outermost = last if isinstance(last, LoopGuard) else None
     first_names: dict[int, str] = {}
     for plugin, instance in plugins.items():
@@ -99,8 +87,6 @@ def collected(
                 if hook in _LOOPED and guard is outermost:
                     for_nodes[plugin, hook] = outermost.in_loops(call, hook, plugin)
                 call = guard.guarded(call, hook, plugin)
-            if observer is not None:
-                call = _observed(call, hook, plugin, observer)
             calls[plugin, hook] = call
     return calls, for_nodes
 
@@ -150,17 +136,3 @@ def _close(plugins: Mapping[str, Any]) -> None:
                     close[0]()
                 except plugin_faults():
                     logger.exception("plugin %s failed at close", name)
-
-
-def _observed(call: Call, hook: str, plugin: str, observer: Observer) -> Call:
-    def observed(*arguments: Any) -> Any:
-        start = perf_counter()
-        try:
-            result = call(*arguments)
-        except plugin_faults() as error:
-            observer.plugin_called(hook, plugin, perf_counter() - start, error)
-            raise
-        observer.plugin_called(hook, plugin, perf_counter() - start, result)
-        return result
-
-    return observed

@@ -8,7 +8,7 @@ from typing import Any
 from .._base.value import record
 from ..errors import PluginError
 from .declarations import BoolDeclaration, declares, normalization_of
-from .hook_calls import Call, ForNodes, Guard, Observer, collected
+from .hook_calls import Call, ForNodes, Guard, collected
 from .normalization import Normalization
 from .points import HOOKS, HOOKS_OF_POINT
 
@@ -135,7 +135,6 @@ class Plan:
 class _Compiler:
     plugins: Mapping[str, Any]
     enabled: Mapping[str, Sequence[tuple[str, int]]]
-    observer: Observer | None
     implementations: dict[tuple[str, str], Call]
     for_nodes: dict[tuple[str, str], ForNodes]
 
@@ -156,19 +155,18 @@ class _Compiler:
 def compile_plan(
     plugins: Mapping[str, Any],
     enabled: Mapping[str, Sequence[tuple[str, int]]],
-    observer: Observer | None = None,
     guards: Sequence[Guard] = (),
     *,
     all_filters: bool = False,
 ) -> Plan:
     """Compile *plugins* (name → instance) in the order and with the weights of *enabled* (point → entries).
 
-    *guards* wrap the hooks, the first one innermost; *observer* is called with what they let through.
+    *guards* wrap the hooks, the first one innermost.
     *all_filters*: run all filters for a node, also after one that rejects it. Names
     in *enabled* that have no instance are left out: plugins that are known but not installed. Raises
     :class:`PluginError` for a plugin that breaks the contract, and unless exactly one plugin sorts the queue.
     """
-    compiler = _Compiler(plugins, enabled, observer, *collected(plugins, observer, guards))
+    compiler = _Compiler(plugins, enabled, *collected(plugins, guards))
     entries = compiler.entries
     key, less = _queue_sort(compiler)
     return Plan(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..cycle.metering.catalogue import ABSENT, METRICS, OWN
-from ..cycle.metering.families import Metric, MetricFamily, MetricKind, MetricsSink
+from ..cycle.metering.families import Metric, MetricFamily, MetricKind
 from .prometheus import SchedulerMetrics
 
 __all__ = [
@@ -13,6 +13,5 @@ __all__ = [
     "Metric",
     "MetricFamily",
     "MetricKind",
-    "MetricsSink",
     "SchedulerMetrics",
 ]

@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from attrs import field
+from typing_extensions import override
 
 from .._base.validators import has
 from .._base.value import record
+from ..cycle.core import Core
 from ..cycle.metering.catalogue import METRICS
-from ..cycle.metering.families import MetricFamily, MetricKind, MetricsSink, merged
+from ..cycle.metering.families import MetricFamily, MetricKind, merged
+from ..cycle.metering.meter import Meter
+from ..cycle.observer import SchedulerObserver
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -28,8 +32,8 @@ def _new_registry() -> CollectorRegistry:
 
 
 @record(eq=False)
-class SchedulerMetrics(MetricsSink):
-    """Metrics of the schedulers that were made with ``metrics=`` this object.
+class SchedulerMetrics(SchedulerObserver):
+    """Metrics of the schedulers that have this object among their ``observers``.
 
     ``registry`` is a registry of prometheus_client, a new one by default: other collectors may be registered
     there too, and any exporter of prometheus_client serves it. Figures of several schedulers are added up.
@@ -43,8 +47,14 @@ class SchedulerMetrics(MetricsSink):
         has("registry", self.registry, ["register"], "give a CollectorRegistry of prometheus_client")
         self.registry.register(self)
 
-    def attach(self, source: Callable[[], list[MetricFamily]]) -> None:
-        """Show what *source* returns, too. A scheduler does this itself."""
+    @override
+    def attach(self, core: Core) -> Meter:
+        meter = Meter().attach(core)
+        self.show(meter.families)
+        return meter
+
+    def show(self, source: Callable[[], list[MetricFamily]]) -> None:
+        """Show what *source* returns, too; it may be called in any thread, and after the schedulers ended."""
         self._sources.append(source)
 
     def families(self) -> list[MetricFamily]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Literal
 
@@ -20,7 +20,7 @@ from ..config import ConfigSource, FeatureGates
 from ..controllers import Without, Workloads
 from ..controllers.intake import served
 from ..controllers.switches import chosen
-from ..cycle import Decision, Scheduler, VirtualClock
+from ..cycle import Scheduler, SchedulerObserver, VirtualClock
 from ..cycle.options import ScoreAllNodes
 from ..cycle.runtime.interrupts import Hold
 from ..errors import InputError
@@ -40,7 +40,7 @@ from .timed import EPOCH, TimedCluster
 
 _OPTIONS: Final = (
     *("config", "plugins", "registry", "extenders"),
-    *("seed", "verify", "score_all_nodes", "feature_gates"),
+    *("seed", "verify", "score_all_nodes", "feature_gates", "observers"),
 )
 """Arguments that the scheduler checks."""
 
@@ -76,6 +76,7 @@ class Simulation(OfflineCluster):
         strict: Strict = True,
         feature_gates: FeatureGates | Mapping[str, bool] | None = None,
         without: Without = (),
+        observers: Iterable[SchedulerObserver] = (),
     ) -> None:
         objects = collection("objects", objects, "give a list of API values or manifests")
         self.clock = VirtualClock()
@@ -93,6 +94,7 @@ class Simulation(OfflineCluster):
             extenders=extenders,
             verify=verify,
             feature_gates=feature_gates,
+            observers=observers,
             wait_together=False,  # reports show the attempts of each pod, and why each one failed
         )
         self._assumed, self.evaluator = {}, Evaluator(self.scheduler.core)
@@ -236,14 +238,11 @@ class Simulation(OfflineCluster):
         return report_of(decision, list(order), start, sampling.next_start if sampling is not None else 0)
 
     @checked_except("pods")
-    def schedule(
-        self, pods: Iterable[AnyPod] = (), *, on_cycle: Callable[[Decision], None] | None = None
-    ) -> Placements:
+    def schedule(self, pods: Iterable[AnyPod] = ()) -> Placements:
         """Create *pods*, run full cycles until no pod is ready, and return the result of each in that order.
 
-        Pods that were pending before take part; without *pods*, their results are returned. *on_cycle* is
-        called with the decision of each cycle. Raises :class:`InputError` for a pod that cannot be used; none
-        is created then.
+        Pods that were pending before take part; without *pods*, their results are returned. Raises
+        :class:`InputError` for a pod that cannot be used; none is created then.
         """
         pods = collection("pods", pods, "give a list of pods; schedule() places those that are pending")
         decoded = [as_pod(pod, strict=self.strict) for pod in pods]  # all, before the first is created
@@ -252,9 +251,6 @@ class Simulation(OfflineCluster):
         with Hold(), self._controllers.gathering(served(taken)):
             values = [self._apply(pod) for pod in taken]
         values = values or self.pending()
-        if on_cycle is not None:
-            while (decision := self.scheduler.schedule_one()) is not None:
-                on_cycle(decision)
         self.scheduler.run_until_idle()
         return Placements(self._placement(pod) for pod in values)
 

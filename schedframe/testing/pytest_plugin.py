@@ -59,8 +59,7 @@ def schedframe_scheduler(
     """A :class:`schedframe.Scheduler` on ``schedframe_cluster``, seeded, recorded, and in debug mode."""
     from .. import Scheduler
 
-    recorder = schedframe_recorder
     usual: dict[str, Any] = {"clock": schedframe_clock, "seed": 0, "debug": True}
-    usual |= {"observer": recorder, "on_fault": recorder.on_fault}
-    with Scheduler(schedframe_cluster, **{**usual, **schedframe_options}) as made:
+    observers = [schedframe_recorder, *schedframe_options.get("observers", ())]
+    with Scheduler(schedframe_cluster, **{**usual, **schedframe_options, "observers": observers}) as made:
         yield made

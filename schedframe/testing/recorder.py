@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from attrs import field
+from typing_extensions import override
 
 from .._base.value import record
 from ..api import Pod
 from ..cluster import ClusterPort, WatchEvent
+from ..cycle import SchedulerObserver
 from ..framework import Status
 
 
@@ -23,8 +25,8 @@ class PluginCall:
 
 
 @record(eq=False)
-class CallRecorder:
-    """An observer of plugins, faults and placements: pass ``observer=recorder, on_fault=recorder.on_fault``.
+class CallRecorder(SchedulerObserver):
+    """An observer of plugins, faults and placements: pass ``observers=[recorder]``.
 
     ``placements`` fills up once it follows a cluster, see :meth:`follow`.
     """
@@ -35,12 +37,12 @@ class CallRecorder:
     placements: dict[str, str] = field(factory=dict)
     """Key of a pod → its node, in the order in which they were bound."""
 
-    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        """Called by the scheduler."""
-        self.calls.append(PluginCall(point, plugin, result))
+    @override
+    def plugin_called(self, profile: str, hook: str, plugin: str, seconds: float, result: Any) -> None:
+        self.calls.append(PluginCall(hook, plugin, result))
 
-    def on_fault(self, status: Status, pod: Pod | None) -> None:
-        """Called by the scheduler."""
+    @override
+    def faulted(self, status: Status, pod: Pod | None) -> None:
         self.faults.append((status, pod))
 
     def follow(self, cluster: ClusterPort) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..cycle.tracing import AttemptEnd, AttemptTrace, AttemptTracer, TracingSink
 from .opentelemetry import Tracing
 
-__all__ = ["AttemptEnd", "AttemptTrace", "AttemptTracer", "Tracing", "TracingSink"]
+__all__ = ["Tracing"]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from time import perf_counter, perf_counter_ns, time_ns
 from typing import Any, Final
 
 from attrs import field
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, StatusCode, Tracer, set_span_in_context
+from typing_extensions import override
 
 from .._base.value import record
 from ..api import Pod
-from ..cycle.outcomes import AttemptResult
-from ..cycle.tracing import AttemptEnd, AttemptTrace, AttemptTracer
+from ..cycle.binding.attempt import Attempt
+from ..cycle.observer import SchedulerObserver
+from ..cycle.outcomes import AttemptOutcome, AttemptResult
+from ..cycle.search.decision import Decision
 from ..framework import Code, Status
 from ..framework.hook_calls import Call
 from ..queue import QueuedPodInfo
@@ -55,10 +58,10 @@ class Step:
 
 
 @record(eq=False)
-class AttemptSpan(AttemptTrace):
+class AttemptSpan:
     """The span of one attempt that is sampled."""
 
-    tracer: SpanTracer
+    tracer: Tracer
     uid: str
     span: Span
     started: float
@@ -93,35 +96,21 @@ class AttemptSpan(AttemptTrace):
         """Note a call of a plugin that binds. Any thread."""
         self.steps.append(Step(hook, start, perf_counter(), _outcome_of(answer), plugin))
 
-    def search_ended(self) -> None:
-        """See :class:`AttemptTrace`."""
-        self.searched = perf_counter()
-
     def permit_ended(self, status: Status | None) -> None:
-        """See :class:`AttemptTrace`."""
+        """Note the end of the wait in permit."""
         end, permit = perf_counter(), self.points.get("permit")
         plugin = "" if status is None else status.plugin
         since = end if permit is None else permit.end
         self.steps.append(Step("wait_on_permit", since, end, status, plugin))
 
-    def leave(self) -> None:
-        """See :class:`AttemptTrace`."""
-        if self.tracer.current is self:
-            self.tracer.current = None
-
-    def ended(self, end: AttemptEnd) -> None:
-        """See :class:`AttemptTrace`."""
+    def write(self, outcome: AttemptOutcome, node_name: str) -> None:
+        """Write everything that was noted, and end the span."""
         now = perf_counter()
-        self.leave()
-        self.tracer.forget(self)
         try:
-            try:
-                self._write_steps(now if self.searched is None else self.searched)
-                self._write_end(end)
-            finally:
-                self.span.end(self._time_of(now))
-        except Exception as error:  # noqa: BLE001 - tracing must not stop the scheduler
-            self.tracer.report(error)
+            self._write_steps(now if self.searched is None else self.searched)
+            self._write_end(outcome, node_name)
+        finally:
+            self.span.end(self._time_of(now))
 
     def _write_steps(self, searched: float) -> None:
         context = set_span_in_context(self.span)
@@ -139,38 +128,47 @@ class AttemptSpan(AttemptTrace):
         search.end(self._time_of(searched))
 
     def _begin(self, step: Step, context: Context) -> Span:
-        return self.tracer.tracer.start_span(step.name, context, start_time=self._time_of(step.start))
+        return self.tracer.start_span(step.name, context, start_time=self._time_of(step.start))
 
-    def _write_end(self, end: AttemptEnd) -> None:
-        span = self.span
-        span.set_attribute("schedframe.result", end.result.value)
-        if end.node_name:
-            span.set_attribute("k8s.node.name", end.node_name)
-        if end.rejected_by:
-            span.set_attribute("schedframe.rejected_by", end.rejected_by)
-        if end.message:
-            span.set_attribute("schedframe.message", end.message)
-        if end.result is AttemptResult.ERROR:
-            _write_error(span, end.message, end.error)
+    def _write_end(self, outcome: AttemptOutcome, node_name: str) -> None:
+        span, message = self.span, outcome.message
+        span.set_attribute("schedframe.result", outcome.result.value)
+        if node_name:
+            span.set_attribute("k8s.node.name", node_name)
+        if outcome.plugins:
+            span.set_attribute("schedframe.rejected_by", outcome.rejected_by)
+        if message:
+            span.set_attribute("schedframe.message", message)
+        if outcome.result is AttemptResult.ERROR:
+            _write_error(span, message, outcome.error)
 
     def _time_of(self, seconds: float) -> int:
         return self.offset + round(seconds * 1e9)
 
 
+_CLOSED: Final = AttemptOutcome(
+    AttemptResult.ERROR, status=Status.from_error("the scheduler was closed before the attempt ended")
+)
+
+
 @record(eq=False)
-class SpanTracer(AttemptTracer):
-    """Traces the attempts of one scheduler that the sampler of *tracer* takes."""
+class SpanTracer(SchedulerObserver):
+    """Traces the attempts of one scheduler that the sampler of *tracer* takes; guards its calls."""
 
     tracer: Tracer
-    report: Callable[[Exception], None]
     current: AttemptSpan | None = None
     """Of the pod whose scheduling cycle runs."""
     _open: dict[str, AttemptSpan] = field(factory=dict)
     """Attempts that have not ended, by uid."""
 
-    def begin(self, profile: str, info: QueuedPodInfo, started: float) -> AttemptSpan | None:
-        """See :class:`AttemptTracer`."""
+    @override
+    def guard_of(self, profile: str) -> SpanTracer:
+        return self
+
+    @override
+    def attempt_began(self, profile: str, info: QueuedPodInfo, started: float) -> None:
         pod, offset = info.pod, time_ns() - perf_counter_ns()
+        self.current = None
         attributes: dict[str, str | int] = {
             "k8s.namespace.name": pod.namespace,
             "k8s.pod.name": pod.name,
@@ -179,30 +177,45 @@ class SpanTracer(AttemptTracer):
             "schedframe.attempt": info.attempts,
         }
         start = offset + round(started * 1e9)
-        try:
-            span = self.tracer.start_span("schedule_pod", attributes=attributes, start_time=start)
-            if not span.is_recording():
-                return None
-        except Exception as error:  # noqa: BLE001 - tracing must not stop the scheduler
-            self.report(error)
-            return None
-        trace = AttemptSpan(self, pod.uid, span, started, offset)
-        self.current = self._open[pod.uid] = trace
-        return trace
+        span = self.tracer.start_span("schedule_pod", attributes=attributes, start_time=start)
+        if span.is_recording():
+            self.current = self._open[pod.uid] = AttemptSpan(self.tracer, pod.uid, span, started, offset)
 
-    def forget(self, trace: AttemptSpan) -> None:
-        """Drop an attempt that ended."""
-        if self._open.get(trace.uid) is trace:
-            del self._open[trace.uid]
+    @override
+    def decided(self, profile: str, info: QueuedPodInfo, decision: Decision) -> None:
+        trace = self._open.get(info.uid)
+        if trace is not None:
+            trace.searched = perf_counter()
 
-    def close(self) -> None:
-        """See :class:`AttemptTracer`."""
-        message = "the scheduler was closed before the attempt ended"
+    @override
+    def cycle_ended(self, attempt: Attempt) -> None:
+        self.current = None
+
+    @override
+    def permit_ended(self, attempt: Attempt, status: Status | None, seconds: float) -> None:
+        trace = self._open.get(attempt.info.uid)
+        if trace is not None:
+            trace.permit_ended(status)
+
+    @override
+    def attempt_ended(self, attempt: Attempt, outcome: AttemptOutcome) -> None:
+        trace = self._open.pop(attempt.info.uid, None)
+        if trace is None:
+            return
+        if self.current is trace:
+            self.current = None
+        if trace.searched is None:  # of a member of a group, whose search was that of the group
+            trace.searched = attempt.searched
+        trace.write(outcome, attempt.node_name)
+
+    @override
+    def closed(self) -> None:
         for trace in list(self._open.values()):
-            trace.ended(AttemptEnd(AttemptResult.ERROR, message=message))
+            trace.write(_CLOSED, "")
+        self._open.clear()
 
     def guarded(self, call: Call, hook: str, plugin: str) -> Call:
-        """See :class:`AttemptTracer`."""
+        """Return *call*, traced."""
         if hook in _BINDING:
             return self._traced_binding(call, hook, plugin)
         return self._traced_point(call, hook, plugin) if hook in _SEARCH or hook in _CYCLE else call

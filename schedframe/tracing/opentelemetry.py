@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from attrs import field
+from typing_extensions import override
 
 from .._base.value import record
 from .._version import __version__
-from ..cycle.tracing import AttemptTracer, TracingSink
+from ..cycle.core import Core
+from ..cycle.observer import SchedulerObserver
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
@@ -26,8 +27,8 @@ def _global_tracer() -> Tracer:
 
 
 @record(frozen=True, eq=False)
-class Tracing(TracingSink):
-    """Spans of the attempts of the schedulers that were made with ``tracing=`` this object.
+class Tracing(SchedulerObserver):
+    """Spans of the attempts of the schedulers that have this object among their ``observers``.
 
     ``tracer`` is any tracer of OpenTelemetry, by default one of the global provider as it is now. Its sampler
     decides which attempts are traced. Raises :class:`ModuleNotFoundError` without the extra ``tracing``.
@@ -35,8 +36,8 @@ class Tracing(TracingSink):
 
     tracer: Tracer = field(factory=_global_tracer)
 
-    def attach(self, report: Callable[[Exception], None]) -> AttemptTracer:
-        """Return the tracer of one scheduler. A scheduler does this itself."""
+    @override
+    def attach(self, core: Core) -> SchedulerObserver:
         from .attempts import SpanTracer
 
-        return SpanTracer(self.tracer, report)
+        return SpanTracer(self.tracer)

@@ -281,5 +281,6 @@ def _message(evaluation: Evaluation) -> str:
 
 
 def _history(subject: Subject) -> tuple[RecordedDecision, ...]:
-    recorder = subject.scheduler.recorder if subject.scheduler is not None else None
-    return recorder.of(subject.pod.uid) if isinstance(recorder, Recorder) else ()
+    observers = subject.scheduler.observers if subject.scheduler is not None else ()
+    recorders = [each for each in observers if isinstance(each, Recorder)]
+    return recorders[0].of(subject.pod.uid) if recorders else ()

@@ -15,8 +15,9 @@ from .._base.tables import Cell, Table, Tabular
 from .._base.value import record
 from ..cycle import Decision
 from ..cycle.core import Core
+from ..cycle.observer import SchedulerObserver
+from ..cycle.outcomes import PassedOver
 from ..errors import InputError
-from ..framework import Framework
 from ..queue import QueuedPodInfo
 from ..simulate.evaluator import Evaluator
 from .comparison import ScoreComparison, compare_scores
@@ -43,6 +44,8 @@ class RecordedDecision:
     """Number of nodes that were filtered."""
     comparison: ScoreComparison | None = None
     """The chosen node against the runner-up, ``None`` if the recorder does not keep scores."""
+    pods: int = 1
+    """Pods that it stands for: more than one where equal pods wait together, of which ``pod`` is one."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the decision in plain types."""
@@ -58,28 +61,33 @@ class RecordedDecision:
             "feasible": self.feasible,
             "evaluated": self.evaluated,
             "comparison": self.comparison.to_dict() if self.comparison is not None else None,
+            "pods": self.pods,
         }
 
     def __str__(self) -> str:
         where = f"on {self.node}, of {self.feasible} feasible" if self.node is not None else self.message
         why = f" ({self.comparison.reason})" if self.comparison is not None else ""
+        if self.pods > 1:
+            return f"{self.at:.3f} {self.pod} and {self.pods - 1} equal pods, not tried: {where}"
         return f"{self.at:.3f} {self.pod} attempt {self.attempt}: {where}{why}"
 
 
 @checked
 @record(eq=False)
-class Recorder(Tabular):
-    """Keeps the last *capacity* decisions: ``Scheduler(cluster, recorder=Recorder())``.
+class Recorder(Tabular, SchedulerObserver):
+    """Keeps the last *capacity* decisions: ``Scheduler(cluster, observers=[Recorder()])``.
 
     A decision costs a few microseconds, and O(nodes) more for a pod without a node, whose reasons are
     counted. With ``scores``, each pod that gets a node is scored once more on all nodes: this costs far more
-    than the decision itself, and says why that node won. Read it in the scheduler's thread, or while the
+    than the decision itself, and says why that node won. Equal pods that wait together are one entry, unless
+    *each_attempt* has each of them tried. Read it in the scheduler's thread, or while the
     scheduler is stopped: by iterating, as a table (printed, in notebooks), with :meth:`to_dict` and
     :meth:`to_dataframe`. Raises :class:`InputError` for a capacity below 1.
     """
 
     capacity: int = 1000
     scores: bool = False
+    each_attempt: bool = False
     _kept: deque[RecordedDecision] = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -87,33 +95,13 @@ class Recorder(Tabular):
             raise InputError("capacity", f"{self.capacity} decisions are none", "give a number from 1")
         self._kept = deque(maxlen=self.capacity)
 
-    def decided(self, core: Core, framework: Framework, info: QueuedPodInfo, decision: Decision) -> None:
-        """Record a decision; called by the scheduler."""
-        diagnosis, error, pod = decision.diagnosis, decision.error, info.pod
-        message = ""
-        if decision.node_name is None:
-            message = diagnosis.message() if diagnosis is not None else error.message if error else ""
-        rejected: set[str] = set()
-        if diagnosis is not None:
-            rejected = diagnosis.unschedulable_plugins | diagnosis.pending_plugins
-        comparison = None
-        if self.scores and decision.node_name is not None:
-            comparison = compare_scores(Evaluator(core).evaluate(pod), decision.node_name)
-        self._kept.append(
-            RecordedDecision(
-                core.clock(),
-                pod.key,
-                pod.uid,
-                info.attempts,
-                framework.profile_name,
-                decision.node_name,
-                message,
-                tuple(sorted(rejected)),
-                len(decision.feasible) if decision.feasible is not None else 0,
-                decision.evaluated,
-                comparison,
-            )
-        )
+    @override
+    def attach(self, core: Core) -> SchedulerObserver:
+        return _Recording(self, core)
+
+    def add(self, decision: RecordedDecision) -> None:
+        """Keep *decision*; called by the scheduler."""
+        self._kept.append(decision)
 
     @checked
     def of(self, pod: str) -> tuple[RecordedDecision, ...]:
@@ -153,6 +141,54 @@ class Recorder(Tabular):
             "reason": str,
         }
         return Table(columns, [_row(each) for each in self._kept])
+
+
+@record(eq=False)
+class _Recording(SchedulerObserver):
+    """Records the decisions of one scheduler."""
+
+    recorder: Recorder
+    core: Core
+    each_attempt: bool = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.each_attempt = self.recorder.each_attempt
+
+    @override
+    def decided(self, profile: str, info: QueuedPodInfo, decision: Decision) -> None:
+        diagnosis, error, pod = decision.diagnosis, decision.error, info.pod
+        message = ""
+        if decision.node_name is None:
+            message = diagnosis.message() if diagnosis is not None else error.message if error else ""
+        rejected: set[str] = set()
+        if diagnosis is not None:
+            rejected = diagnosis.unschedulable_plugins | diagnosis.pending_plugins
+        comparison = None
+        if self.recorder.scores and decision.node_name is not None:
+            comparison = compare_scores(Evaluator(self.core).evaluate(pod), decision.node_name)
+        self.recorder.add(
+            RecordedDecision(
+                self.core.clock(),
+                pod.key,
+                pod.uid,
+                info.attempts,
+                profile,
+                decision.node_name,
+                message,
+                tuple(sorted(rejected)),
+                len(decision.feasible) if decision.feasible is not None else 0,
+                decision.evaluated,
+                comparison,
+            )
+        )
+
+    @override
+    def passed_over(self, passed: PassedOver) -> None:
+        at, nodes = self.core.clock(), self.core.cache.table.num_nodes
+        reasons = passed.message, passed.rejected_by, 0, nodes
+        self.recorder.add(
+            RecordedDecision(at, passed.pod, "", 0, passed.profile, None, *reasons, pods=passed.pods)
+        )
 
 
 def _row(each: RecordedDecision) -> tuple[Cell, ...]:

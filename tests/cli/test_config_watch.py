@@ -18,8 +18,10 @@ from schedframe import InMemoryCluster, Scheduler
 from schedframe.cli.run import config_watch
 from schedframe.cli.run.config_watch import ConfigWatch
 from schedframe.config import EffectiveConfig, load_config
+from schedframe.cycle import Meter
 from schedframe.testing import node, pod
 from tests.configurations import configuration
+from tests.meters import figures_of
 
 PATIENCE = 30
 """Seconds after which a test gives up; nothing takes that long unless something is broken."""
@@ -33,7 +35,7 @@ def written(path: Path, **more: object) -> Path:
 
 
 def watch_of(path: Path) -> ConfigWatch:
-    scheduler = Scheduler(InMemoryCluster([node("n"), pod("a")]), path, statistics=True)
+    scheduler = Scheduler(InMemoryCluster([node("n"), pod("a")]), path, observers=[Meter()])
     return ConfigWatch(path, partial(load_config, path), scheduler)
 
 
@@ -89,7 +91,7 @@ def test_a_refused_file_is_counted_and_reported_until_it_is_mended(tmp_path: Pat
     watch.on_refused = notes.append
 
     def figures() -> list[float]:
-        metrics = watch.scheduler.statistics().metrics
+        metrics = figures_of(watch.scheduler).metrics
         reloads = metrics["schedframe_config_reloads_total"].samples
         last = metrics["schedframe_config_last_reload_success"].samples[()]
         return [reloads["accepted",], reloads["refused",], last]  # type: ignore[list-item]  # no histograms
@@ -272,7 +274,7 @@ def test_a_file_that_could_not_be_read_is_read_as_soon_as_it_can_be(tmp_path: Pa
     watch.look()
     assert watch.problem == "no right"
     assert len(notes) == 1
-    reloads = watch.scheduler.statistics().metrics["schedframe_config_reloads_total"].samples
+    reloads = figures_of(watch.scheduler).metrics["schedframe_config_reloads_total"].samples
     assert reloads["refused",] == 1
     watch.look()
     assert [watch.problem, backoff(watch)] == [None, 7]

@@ -75,7 +75,7 @@ def test_a_line_of_status(capsys: pytest.CaptureFixture[str]) -> None:
     cluster = InMemoryCluster(clock=clock)
     counted = SimpleNamespace(binder=SimpleNamespace(bound=0))
     display = StatusDisplay(counted, on_terminal=False)  # type: ignore[arg-type]  # all that it reads
-    with Scheduler(cluster, clock=clock, on_fault=display.on_fault) as scheduler:
+    with Scheduler(cluster, clock=clock, observers=[display]) as scheduler:
         display.begin(scheduler)
         cluster.create({"kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [{"name": "c"}]}})
         for _ in range(3):
@@ -137,7 +137,7 @@ def test_one_line_a_decision(form: LogFormat, capsys: pytest.CaptureFixture[str]
     spec = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "700m"}}}]}
     for name in ("a", "b"):
         cluster.create({"kind": "Pod", "metadata": {"name": name}, "spec": spec})
-    with Scheduler(cluster, recorder=DecisionLog(logging.getLogger("schedframe.run"))) as scheduler:
+    with Scheduler(cluster, observers=[DecisionLog(logging.getLogger("schedframe.run"))]) as scheduler:
         scheduler.run_until_idle()
     lines = [line for line in capsys.readouterr().err.splitlines() if "default/" in line]
     if form is LogFormat.JSON:

@@ -23,6 +23,7 @@ from schedframe.api import parse_time
 from schedframe.cli.run.leadership import is_for_want_of_the_lease
 from schedframe.cluster.kubernetes import KubernetesCluster
 from schedframe.cluster.kubernetes.fence import Fence
+from schedframe.cycle import observing
 from schedframe.testing import node, pod
 from schedframe.testing.api_server import ApiServer
 
@@ -161,7 +162,9 @@ def test_nothing_is_written_while_the_fence_is_closed(tmp_path: Path) -> None:
         kubeconfig = server.kubeconfig(tmp_path / "kubeconfig")
         with (
             KubernetesCluster.from_kubeconfig(kubeconfig, fence=fence) as cluster,
-            Scheduler(cluster, on_fault=lambda status, _: faults.append(status)) as scheduler,
+            Scheduler(
+                cluster, observers=[observing(faulted=lambda status, _: faults.append(status))]
+            ) as scheduler,
         ):
             scheduler.run_until_idle()
             server.wait_for(lambda: fence.refused >= 2)  # events are gathered before they are sent

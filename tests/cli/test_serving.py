@@ -53,7 +53,7 @@ def served(settings: ElectionSettings | None = None, **more: Any) -> Iterator[tu
     leadership = Leadership(cluster, settings)  # type: ignore[arg-type]  # no election is joined
     server = serving_settings(options)
     metrics = new_metrics(server, leadership)
-    with Scheduler(cluster, metrics=metrics) as scheduler:
+    with Scheduler(cluster, observers=[metrics]) as scheduler:
         exposition = None if metrics is None else metrics.exposition
         observed = Observed(cluster, scheduler, leadership, exposition)  # type: ignore[arg-type]
         with serving(server, observed):

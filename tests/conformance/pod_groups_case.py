@@ -24,7 +24,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.api import from_manifest, group_of
-from schedframe.cycle.pod_groups.outcome import GroupAttempt
+from schedframe.cycle.outcomes import GroupAttempt
 from schedframe.framework import GROUP_TRIAL
 from schedframe.framework.binding import drive
 from schedframe.queue import GroupQueue, Pool, QueuedPodInfo
@@ -160,7 +160,7 @@ class Run:
         # Of the two flushes, that of the unschedulable pods happens every 30 s only.
         queue.flush = run._flush  # type: ignore[method-assign]
         if scheduler.groups is not None:
-            scheduler.groups.observe = run.note
+            scheduler.core.observers.group_ended = run.note
         scheduler.sync()
         return run
 

@@ -31,7 +31,7 @@ from schedframe.api import (
     ResourceRequirements,
     parse_quantity,
 )
-from schedframe.cycle import Executor
+from schedframe.cycle import Executor, observing
 from tests.configurations import configuration
 
 PROFILE = "default-scheduler"
@@ -161,14 +161,14 @@ class World:
         config = self.config
         if config is None and (self.plugins or self.only):
             config = config_with(*self.plugins, only=self.only)
+        notes = observing(faulted=lambda status, pod: self.faults.append((status, pod)))
         self.scheduler = Scheduler(
             self.around(self.cluster),
             config,
             plugins=self.plugins,
             clock=self.clock,
             executor=self.executor,
-            on_fault=lambda status, pod: self.faults.append((status, pod)),
-            **{"seed": 1, **self.options},
+            **{"seed": 1, **self.options, "observers": [notes, *self.options.get("observers", ())]},
         )
 
     def plugin(self, name: str) -> Any:

@@ -173,7 +173,7 @@ def test_an_attempt_on_a_node_that_only_changes_goes_on() -> None:
 
 def test_metrics_say_what_is_stale_and_how_long_it_held() -> None:
     cluster, metrics, clock = remote("n1"), SchedulerMetrics(), VirtualClock()
-    with Scheduler(cluster, executor=InlineExecutor(), clock=clock, metrics=metrics) as scheduler:
+    with Scheduler(cluster, executor=InlineExecutor(), clock=clock, observers=[metrics]) as scheduler:
         scheduler.start()
         for change, seconds in ((STALE, 3), (STALE, 4), (GIVEN_UP, 5)):
             report(cluster, change)

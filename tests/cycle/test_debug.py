@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from schedframe import Handle, NodeInfo, Pod, Rows, hookimpl
+from schedframe.cycle import Watchdog
 from schedframe.state import NodeTable
 from schedframe.state.read_only_table import ReadOnlyInfoTable, ReadOnlyNodeInfo
 
@@ -126,7 +127,8 @@ def test_without_debug_nothing_is_wrapped() -> None:
     world = World({"Plain": plugin_class("Plain", filter=lambda self, state, pod, node_info: None)})
     core = world.scheduler.core
     assert type(core.cache.table) is NodeTable
-    assert core.watchdog is None
+    assert not world.scheduler.core.observers.guards_of("default-scheduler")
+    assert core.observers.find(Watchdog) is None
     (plain,) = [e for e in core.frameworks["default-scheduler"].plan.filter if e.name == "Plain"]
     assert plain.filter is not None
     assert plain.filter.__name__ == "<lambda>"

@@ -6,6 +6,7 @@ import pytest
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.cluster import NotFound
+from schedframe.cycle import observing
 from tests.configurations import configuration, enabling
 
 
@@ -37,7 +38,9 @@ def test_a_pod_that_is_gone_when_its_expected_node_is_written(plugin: type[Slow]
 
     config = configuration(enabling("Slow"))
     cluster = InMemoryCluster(clock=clock)
-    scheduler = Scheduler(cluster, config, plugins={"Slow": plugin}, clock=clock, on_fault=on_fault)
+    scheduler = Scheduler(
+        cluster, config, plugins={"Slow": plugin}, clock=clock, observers=[observing(faulted=on_fault)]
+    )
     allocatable = {"cpu": "4", "pods": "9"}
     cluster.create({"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": allocatable}})
     cluster.create({"kind": "Pod", "metadata": {"name": "p"}})

@@ -23,6 +23,7 @@ from schedframe import (
     Status,
     ThreadExecutor,
 )
+from schedframe.cycle import Meter
 from schedframe.queue import QueueingHint
 
 from .build import World, make_node, make_pod, plugin_class
@@ -108,14 +109,13 @@ def test_cancelled_error_is_a_fault_of_the_plugin(hook: str, at: int) -> None:
     assert {status.plugin for status, _ in world.faults} == {"Fake"}
 
 
-@pytest.mark.parametrize("statistics", [False, True])
-def test_cancelled_error_of_the_only_bind_plugin_is_its_fault(statistics: bool) -> None:
-    """With statistics the call is timed elsewhere."""
+@pytest.mark.parametrize("observers", [[], [Meter()]], ids=["plain", "timed"])
+def test_cancelled_error_of_the_only_bind_plugin_is_its_fault(observers: list[Meter]) -> None:
     stop = Interrupt(1, CancelledError)
     only_bind = plugin_class(
         bind=lambda self, state, pod, node_name: stop() or self.handle.cluster.bind(pod, node_name)
     )
-    world = World({"Fake": only_bind}, only={"bind": ["Fake"]}, options={"statistics": statistics})
+    world = World({"Fake": only_bind}, only={"bind": ["Fake"]}, options={"observers": observers})
     world.create(make_node("a", cpu=4), make_pod("p", cpu=1))
     world.settle()
     assert [status.plugin for status, _ in world.faults] == ["Fake"]
@@ -228,4 +228,4 @@ def test_thread_that_ends_takes_no_pod_with_it() -> None:
 def test_observer_of_another_kind_is_refused() -> None:
     """It was reported as a fault of the plugin that happened to be called first."""
     with pytest.raises(InputError, match="observer"):
-        World(options={"observer": lambda *args: None})
+        World(options={"observers": [lambda *args: None]})

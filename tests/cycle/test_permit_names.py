@@ -6,6 +6,7 @@ import pytest
 from attrs import define
 
 from schedframe import CycleState, InMemoryCluster, Pod, Scheduler, Status, hookimpl
+from schedframe.cycle import observing
 from schedframe.testing import node, pod
 
 
@@ -22,7 +23,10 @@ def test_a_permission_by_a_wrong_name_is_reported(caplog: pytest.LogCaptureFixtu
     cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=9), pod("p")])
     faults: list[str] = []
     with Scheduler(
-        cluster, seed=0, plugins=[Gang()], on_fault=lambda status, pod: faults.append(status.message)
+        cluster,
+        seed=0,
+        plugins=[Gang()],
+        observers=[observing(faulted=lambda status, pod: faults.append(status.message))],
     ) as scheduler:
         scheduler.run_until_idle()
         (waiting,) = scheduler.core.waiting

@@ -96,7 +96,7 @@ def test_a_fault_changes_no_decision(owner: Any, name: str, monkeypatch: pytest.
     def note(status: Status, pod: Pod | None) -> None:
         faults.append(status)
 
-    pair.together.scheduler.core.on_fault = note
+    pair.together.scheduler.core.observers.faulted = note
     assert pair.together.scheduler.rejections is not None
     pair.together.scheduler.rejections._rejected.spare = 0
     pair.together.scheduler.rejections.spare_classes = 0

@@ -22,10 +22,12 @@ from schedframe import (
     VirtualClock,
     hookimpl,
 )
+from schedframe.cycle import Meter, observing
 from schedframe.cycle.latency import Distribution
 from schedframe.framework import Framework, Registry
 from schedframe.testing import node, pod
 from tests.configurations import configuration
+from tests.meters import figures_of
 
 OTHER = "other-scheduler"
 CLOSED: list[str] = []
@@ -88,6 +90,7 @@ class World:
         self.clock = VirtualClock()
         self.cluster = InMemoryCluster(objects, clock=self.clock)
         self.faults: list[Status] = []
+        notes = observing(faulted=lambda status, pod: self.faults.append(status))
         registry = Registry.installed()
         for plugin in (Holding, Refusing, Broken):
             registry.register(plugin.__name__, plugin)
@@ -97,8 +100,7 @@ class World:
             registry=registry,
             clock=self.clock,
             seed=0,
-            on_fault=lambda status, pod: self.faults.append(status),
-            **options,
+            **{**options, "observers": [notes, *options.get("observers", ())]},
         )
 
     def run(self) -> None:
@@ -239,7 +241,7 @@ def test_backoffs_and_order_follow_the_new_configuration() -> None:
 
 def test_a_refused_configuration_leaves_the_counting_of_binds_alone() -> None:
     """A plan is made for the counts of the profile in use, before the second profile fails."""
-    world = World(small_node(cpu="100", pods=500), statistics=True)
+    world = World(small_node(cpu="100", pods=500), observers=[Meter()])
     refused = config("default-scheduler", OTHER)
     refused["profiles"][1]["plugins"] = config(enabled=("Broken",))["profiles"][0]["plugins"]
     for number in range(50):
@@ -247,11 +249,11 @@ def test_a_refused_configuration_leaves_the_counting_of_binds_alone() -> None:
         world.run()
         with pytest.raises(ConfigError):
             world.scheduler.reload(refused)
-    points = world.scheduler.statistics().metrics["scheduler_framework_extension_point_duration_seconds"]
+    points = figures_of(world.scheduler).metrics["scheduler_framework_extension_point_duration_seconds"]
     binds = points.samples["Bind", "Success", "default-scheduler"]
     assert isinstance(binds, Distribution)
     assert binds.count == 50
-    reloads = world.scheduler.statistics().metrics["schedframe_config_reloads_total"]
+    reloads = figures_of(world.scheduler).metrics["schedframe_config_reloads_total"]
     assert reloads.samples == {("accepted",): 0, ("refused",): 50}
 
 
@@ -342,7 +344,7 @@ def sizes_at_rest(world: World) -> Counter[str]:
 def test_a_thousand_reloads_under_load_lose_no_pod_and_no_memory() -> None:
     gc.collect()
     others = frameworks_alive()  # of other tests, such as state machines whose exceptions Hypothesis keeps
-    world = World(*[node(f"n{i}").allocatable(cpu="6", pods=20) for i in range(4)], statistics=True)
+    world = World(*[node(f"n{i}").allocatable(cpu="6", pods=20) for i in range(4)], observers=[Meter()])
     world.cluster.event_capacity = 0
     scheduler, rng = world.scheduler, random.Random(5)
     used = refused = 0

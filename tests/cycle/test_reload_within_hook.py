@@ -9,6 +9,7 @@ from attrs import define
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.config import ConfigSource
+from schedframe.cycle import observing
 from schedframe.testing import node, pod
 
 
@@ -45,7 +46,10 @@ def test_a_hook_cannot_reload(hook: str) -> None:
     faults: list[Status] = []
     cluster = InMemoryCluster([node("n"), pod("first").labels(reload=hook), pod("second")], clock=clock)
     with Scheduler(
-        cluster, clock=clock, plugins=[plugin], on_fault=lambda status, _: faults.append(status)
+        cluster,
+        clock=clock,
+        plugins=[plugin],
+        observers=[observing(faulted=lambda status, _: faults.append(status))],
     ) as scheduler:
         plugin.reload = scheduler.reload
         before = scheduler.config

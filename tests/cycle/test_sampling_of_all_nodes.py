@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from schedframe import InMemoryCluster, Pod, Scheduler, VirtualClock
+from schedframe.cycle import observing
 from schedframe.cycle.equivalence.fast_search import FastSearch
 from schedframe.cycle.search.search import Search
 from tests.configurations import configuration
@@ -151,7 +152,9 @@ def test_both_paths_agree_where_profiles_differ() -> None:
         {"schedulerName": PROFILE, "percentageOfNodesToScore": 100},
         {"schedulerName": OTHER, "percentageOfNodesToScore": 70},
     ]
-    scheduler, cluster = scheduler_of({"profiles": profiles}, 150, verify=1.0, on_fault=faults.append)
+    scheduler, cluster = scheduler_of(
+        {"profiles": profiles}, 150, verify=1.0, observers=[observing(faulted=faults.append)]
+    )
     for pod in (*pods(40), *pods(40, OTHER)):
         cluster.create(pod)
     scheduler.run_until_idle()

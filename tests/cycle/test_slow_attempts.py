@@ -23,8 +23,8 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.cycle.runtime.clock import SystemClock
-from schedframe.cycle.slow_attempts import REST, AttemptWatch, SlowAttempt
-from schedframe.cycle.watchdog import FRAMES, THREAD_NAME, Watchdog
+from schedframe.cycle.slow_attempts import FRAMES, REST, AttemptWatch, SlowAttempt
+from schedframe.cycle.watchdog import THREAD_NAME, Watchdog
 from schedframe.queue import Pool
 
 from .build import World, make_node, make_pod
@@ -52,7 +52,7 @@ class Driven(SystemClock):
 def driven(plugins: dict[str, type]) -> tuple[World, Driven, list[SlowAttempt]]:
     clock = Driven()
     clock.watchdog = Watchdog(1.0, timer=clock, threaded=False)
-    world = World(plugins, clock=clock, options={"watchdog": clock.watchdog})
+    world = World(plugins, clock=clock, options={"observers": [clock.watchdog]})
     found: list[SlowAttempt] = []
     (look,) = clock.watchdog._followed
     watch = look.__self__  # type: ignore[attr-defined]  # a method
@@ -209,7 +209,7 @@ def test_a_slow_attempt_of_a_virtual_clock_changes_nothing() -> None:
     clock = VirtualClock()
     clocks = [timer]
     plugins = {"Slow": slow_filter(4.0, clocks, fits=False)}
-    world = World(plugins, clock=clock, options={"watchdog": timer.watchdog})
+    world = World(plugins, clock=clock, options={"observers": [timer.watchdog]})
     world.create(make_node("n1"), make_pod("evil", cpu=1))
     world.settle()
     joined(world, 0)
@@ -240,8 +240,8 @@ def test_with_the_machines_clock_a_thread_looks_and_hooks_are_called_as_without(
     before = set(threading.enumerate())
     world = World({"Hanging": Hanging}, clock=SystemClock())
     try:
-        watchdog = world.scheduler.core.watchdog
-        assert watchdog is not None
+        watchdog = world.scheduler.core.observers.find(Watchdog)
+        assert isinstance(watchdog, Watchdog)
         world.create(make_node("n1"), make_pod("p", cpu=1))
         world.settle()
         (thread,) = set(threading.enumerate()) - before
@@ -268,4 +268,4 @@ def test_a_simulation_starts_no_thread() -> None:
 def test_a_scheduler_with_a_virtual_clock_has_no_watchdog() -> None:
     world = World(clock=VirtualClock())
     assert isinstance(world.scheduler, Scheduler)
-    assert world.scheduler.core.watchdog is None
+    assert world.scheduler.core.observers.find(Watchdog) is None

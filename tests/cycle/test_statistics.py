@@ -1,4 +1,4 @@
-"""Counts and latencies: statistics, and observers of attempts, extension points and plugin calls."""
+"""Counts and latencies: the statistics of a meter."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from attrs import define, field
+from attrs import define
 
 from schedframe import (
+    ConfigError,
     InMemoryCluster,
     InputError,
     NodeInfo,
@@ -18,9 +19,19 @@ from schedframe import (
     VirtualClock,
     hookimpl,
 )
-from schedframe.cycle import AttemptOutcome, AttemptResult, Statistics
+from schedframe.cycle import (
+    AttemptOutcome,
+    AttemptResult,
+    Distribution,
+    Meter,
+    MetricFamily,
+    SchedulerObserver,
+    Statistics,
+    observing,
+)
 from schedframe.testing import node, pod
 from tests.by_labels import Picky
+from tests.meters import figures_of
 
 DEFAULT = "default-scheduler"
 
@@ -28,7 +39,7 @@ DEFAULT = "default-scheduler"
 def scheduler_with(*pods: Any, **options: Any) -> tuple[Scheduler, VirtualClock]:
     clock = VirtualClock()
     cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=50), *pods], clock=clock)
-    options.setdefault("statistics", True)
+    options.setdefault("observers", [Meter(cycles_per_sample=1)])
     return Scheduler(cluster, clock=clock, seed=0, plugins=[Picky], **options), clock
 
 
@@ -41,7 +52,7 @@ def test_attempts_are_counted_by_result() -> None:
         pod("e").labels(broken="1"),
     )
     scheduler.run_until_idle()
-    statistics = scheduler.statistics()
+    statistics = figures_of(scheduler)
     profile = statistics.profiles[DEFAULT]
     assert {str(result): each.count for result, each in profile.attempts.items()} == {
         "scheduled": 2,
@@ -66,22 +77,18 @@ class Later:
         return Status.pending("later") if "later" in node_info.labels else None
 
 
-@pytest.mark.parametrize("counted", [True, False], ids=["with statistics", "observed only"])
-def test_a_plugin_that_leaves_a_pod_pending_rejected_it(counted: bool) -> None:
+def test_a_plugin_that_leaves_a_pod_pending_rejected_it() -> None:
     nodes = [node("later").labels(later="1"), node("small").allocatable(cpu="1", pods=5)]
-    watching = Watching()
+    outcomes: list[AttemptOutcome] = []
     scheduler = Scheduler(
         InMemoryCluster([*nodes, pod("big").requests(cpu="2")]),
         plugins=[Later],
-        observer=watching,
-        statistics=counted,
+        observers=[observing(attempt_ended=lambda attempt, outcome: outcomes.append(outcome)), Meter()],
     )
     scheduler.run_until_idle()
-    (outcome,) = watching.outcomes
+    (outcome,) = outcomes
     assert outcome.rejected_by == ("Later", "NodeResourcesFit")
-    if counted:
-        profile = scheduler.statistics().profiles[DEFAULT]
-        assert profile.rejections == {"Later": 1, "NodeResourcesFit": 1}
+    assert figures_of(scheduler).profiles[DEFAULT].rejections == {"Later": 1, "NodeResourcesFit": 1}
 
 
 def test_the_time_of_a_pod_is_that_of_the_clock_over_all_attempts() -> None:
@@ -91,21 +98,21 @@ def test_the_time_of_a_pod_is_that_of_the_clock_over_all_attempts() -> None:
     assert isinstance(scheduler.core.cluster, InMemoryCluster)
     scheduler.core.cluster.apply(node("large").allocatable(cpu="8", pods=5).build())
     scheduler.run_until_idle()
-    profile = scheduler.statistics().profiles[DEFAULT]
+    profile = figures_of(scheduler).profiles[DEFAULT]
     assert profile.pod_attempts == {2: 1}
     assert profile.pod_seconds is not None
     assert profile.pod_seconds.max == pytest.approx(7)
-    assert scheduler.statistics().seconds == pytest.approx(7)
+    assert figures_of(scheduler).seconds == pytest.approx(7)
 
 
 def test_a_pod_that_waits_in_permit_ends_when_it_is_rejected() -> None:
     scheduler, clock = scheduler_with(pod("held").labels(held="1"))
     scheduler.run_until_idle()
-    assert not scheduler.statistics().profiles[DEFAULT].attempts
-    assert scheduler.statistics().waiting == scheduler.statistics().binding == 1
+    assert not figures_of(scheduler).profiles[DEFAULT].attempts
+    assert figures_of(scheduler).waiting == figures_of(scheduler).binding == 1
     clock.advance(11)
     scheduler.run_until_idle()
-    statistics = scheduler.statistics()
+    statistics = figures_of(scheduler)
     assert statistics.profiles[DEFAULT].attempts[AttemptResult.UNSCHEDULABLE].count == 1
     assert statistics.profiles[DEFAULT].rejections == {"Picky": 1}
     assert statistics.waiting == 0
@@ -117,32 +124,32 @@ def test_a_pod_that_is_deleted_while_it_waits_ends_with_an_error() -> None:
     assert isinstance(scheduler.core.cluster, InMemoryCluster)
     scheduler.core.cluster.delete("Pod", "default/held")
     scheduler.run_until_idle()
-    assert scheduler.statistics().profiles[DEFAULT].attempts[AttemptResult.ERROR].count == 1
+    assert figures_of(scheduler).profiles[DEFAULT].attempts[AttemptResult.ERROR].count == 1
 
 
 def test_pods_bound_in_threads_are_counted() -> None:
     scheduler, _ = scheduler_with(*(pod(f"p{i}") for i in range(40)), executor=ThreadExecutor(4))
     with scheduler:
         scheduler.run_until_idle()
-        profile = scheduler.statistics().profiles[DEFAULT]
+        profile = figures_of(scheduler).profiles[DEFAULT]
         assert profile.attempts[AttemptResult.SCHEDULED].count == 40
-        assert profile.plugins["bind"]["DefaultBinder"].count == 40
+        assert profile.plugins["Bind"]["DefaultBinder"].count == 40
 
 
 def test_points_and_plugins_have_latencies() -> None:
     scheduler, _ = scheduler_with(pod("a"), pod("big").requests(cpu="99"), remember=0)
     scheduler.run_until_idle()
-    profile = scheduler.statistics().profiles[DEFAULT]
+    profile = figures_of(scheduler).profiles[DEFAULT]
     assert {"preFilter", "filter", "postFilter", "reserve", "permit"} <= set(profile.points)
     assert profile.points["permit"].count == 1
-    assert profile.plugins["permit"]["Picky"].count == 1
+    assert profile.plugins["Permit"]["Picky"].count == 1
     assert all(each.p50 <= each.p90 <= each.p99 <= each.max for each in profile.points.values())
 
 
 def test_everything_is_plain_and_can_be_printed() -> None:
     scheduler, _ = scheduler_with(pod("a"), pod("big").requests(cpu="99"))
     scheduler.run_until_idle()
-    statistics = scheduler.statistics()
+    statistics = figures_of(scheduler)
     document = json.loads(json.dumps(statistics.to_dict()))
     assert document["profiles"][DEFAULT]["attempts"]["scheduled"]["count"] == 1
     assert document["pools"]["active"] == 0
@@ -154,110 +161,59 @@ def test_everything_is_plain_and_can_be_printed() -> None:
 
 def test_a_new_scheduler_has_nothing_but_its_state() -> None:
     scheduler, _ = scheduler_with()
-    profile = scheduler.statistics().profiles[DEFAULT]
+    profile = figures_of(scheduler).profiles[DEFAULT]
     assert (profile.attempts, profile.search, profile.pod_seconds) == ({}, None, None)
-    assert str(scheduler.statistics())
+    assert str(figures_of(scheduler))
 
 
-def test_a_scheduler_that_does_not_count_says_how_to() -> None:
-    scheduler, _ = scheduler_with(statistics=False)
-    with pytest.raises(InputError, match="statistics=True"):
-        scheduler.statistics()
+def test_a_meter_without_a_scheduler_says_how_to() -> None:
+    with pytest.raises(InputError, match=r"observers=\[meter\]"):
+        Meter().statistics()
 
 
-# ---- observers ---------------------------------------------------------------------------------------------
-
-
-@define(eq=False)
-class Watching:
-    """A SchedulerObserver and, with ``points``, a PointObserver of each profile."""
-
-    outcomes: list[AttemptOutcome] = field(factory=list)
-    calls: list[tuple[str, str, str]] = field(factory=list)
-    points: list[tuple[str, str]] = field(factory=list)
-
-    def of_profile(self, profile: str) -> WatchingProfile:
-        return WatchingProfile(profile, self)
-
-    def attempt_ended(self, outcome: AttemptOutcome) -> None:
-        self.outcomes.append(outcome)
-
-
-@define(eq=False)
-class WatchingProfile:
-    profile: str
-    all: Watching
-
-    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        self.all.calls.append((self.profile, point, plugin))
-
-    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
-        self.all.points.append((self.profile, point))
-
-
-@define(eq=False)
-class Calls:
-    """An Observer of plugin calls alone."""
-
-    seen: list[str] = field(factory=list)
-
-    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        self.seen.append(point)
-
-
-def test_an_observer_gets_attempts_points_and_calls_of_each_profile() -> None:
-    watching = Watching()
-    scheduler, _ = scheduler_with(pod("a"), statistics=False, observer=watching)
-    scheduler.run_until_idle()
-    (outcome,) = watching.outcomes
-    assert (outcome.pod, outcome.profile, outcome.result) == ("default/a", DEFAULT, AttemptResult.SCHEDULED)
-    assert outcome.attempts == 1
-    assert 0 < outcome.search_seconds <= outcome.seconds
-    assert (DEFAULT, "reserve") in watching.points
-    assert (DEFAULT, "bind", "DefaultBinder") in watching.calls
-
-
-@pytest.mark.parametrize("observer", [Watching(), Calls()])
-def test_statistics_and_an_observer_work_together(observer: Watching | Calls) -> None:
-    scheduler, _ = scheduler_with(pod("a"), observer=observer)
-    scheduler.run_until_idle()
-    assert scheduler.statistics().profiles[DEFAULT].plugins["bind"]["DefaultBinder"].count == 1
-    assert "bind" in (
-        observer.seen if isinstance(observer, Calls) else [point for _, point, _ in observer.calls]
-    )
-
-
-def test_an_observer_that_fails_is_reported_and_changes_nothing() -> None:
-    class Failing(Watching):
-        def attempt_ended(self, outcome: AttemptOutcome) -> None:
-            raise RuntimeError("no room on the disk")
-
-    faults: list[str] = []
-    scheduler, _ = scheduler_with(
-        pod("a"), observer=Failing(), on_fault=lambda status, pod: faults.append(status.message)
-    )
-    scheduler.run_until_idle()
-    assert faults == ["no room on the disk"]
-    assert scheduler.statistics().pods == 1
-
-
-def test_without_observers_nothing_is_timed() -> None:
-    scheduler, _ = scheduler_with(pod("a"), statistics=False)
-    assert scheduler.core.observers == ()
-    assert type(scheduler.core.frameworks[DEFAULT]).__name__ == "Framework"
+def test_a_meter_counts_for_one_scheduler() -> None:
+    meter = Meter()
+    with pytest.raises(ConfigError):
+        scheduler_with(observers=[meter], config={"kind": "Other"})
+    scheduler_with(observers=[meter])
+    with pytest.raises(InputError, match="another scheduler"):
+        scheduler_with(observers=[meter])
 
 
 def test_placements_are_those_of_a_scheduler_that_does_not_count() -> None:
-    def nodes_of(statistics: bool) -> list[str]:
+    def nodes_of(*observers: SchedulerObserver) -> list[str]:
         cluster = InMemoryCluster([*(node(f"n{i}").allocatable(cpu="4", pods=9) for i in range(9))])
-        scheduler = Scheduler(cluster, seed=3, statistics=statistics)
+        scheduler = Scheduler(cluster, seed=3, observers=observers)
         for i in range(60):
             cluster.create(pod(f"p{i}").requests(cpu="300m").build())
         scheduler.run_until_idle()
         return [each.spec.node_name for each in cluster.list("Pod")]
 
-    assert nodes_of(True) == nodes_of(False)
+    assert nodes_of(Meter(cycles_per_sample=1)) == nodes_of()
 
 
 def test_a_statistics_value_is_small_to_print() -> None:
     assert len(repr(Statistics(0.0, {}, {}, 0, 0, 0, 0))) < 100
+
+
+def test_two_meters_of_a_scheduler_count_alike() -> None:
+    one, other = Meter(), Meter()
+    scheduler, clock = scheduler_with(pod("a"), pod("big").requests(cpu="5"), observers=[one, other])
+    scheduler.run_until_idle()
+    clock.advance(7)
+    assert isinstance(scheduler.core.cluster, InMemoryCluster)
+    scheduler.core.cluster.apply(node("large").allocatable(cpu="8", pods=5).build())
+    scheduler.run_until_idle()
+    found = [{family.metric.name: _counts(family) for family in meter.families()} for meter in (one, other)]
+    assert found[0] == found[1]
+    assert "scheduler_queueing_hint_execution_duration_seconds" in found[0]
+
+
+def _counts(family: MetricFamily) -> dict[tuple[str, ...], Any]:
+    timed = family.metric.name.startswith(("scheduler_plugin_execution", "scheduler_event_handling"))
+    if timed:
+        return {}  # a sample
+    return {
+        labels: each.count if isinstance(each, Distribution) else each
+        for labels, each in family.samples.items()
+    }

@@ -20,6 +20,7 @@ from schedframe import (
     VirtualClock,
     hookimpl,
 )
+from schedframe.cycle import observing
 from schedframe.cycle.runtime.timers import Timers
 from schedframe.testing import StubHandle, World
 from tests.configurations import configuration, enabling
@@ -90,7 +91,7 @@ def test_a_call_that_raises_is_reported_and_the_next_one_is_made() -> None:
     scheduler = Scheduler(
         InMemoryCluster([], clock=clock),
         clock=clock,
-        on_fault=lambda status, pod: faults.append(status.message),
+        observers=[observing(faulted=lambda status, pod: faults.append(status.message))],
     )
     (framework,) = scheduler.core.frameworks.values()
     seen: list[str] = []

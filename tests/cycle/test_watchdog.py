@@ -15,7 +15,7 @@ from .build import World, make_node, make_pod
 
 
 def _world(plugin: type, watchdog: Watchdog) -> World:
-    world = World({"Slow": plugin}, options={"watchdog": watchdog})
+    world = World({"Slow": plugin}, options={"observers": [watchdog]})
     world.create(make_node("n1"), make_pod("p", cpu=1))
     return world
 

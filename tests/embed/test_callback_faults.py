@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock
+from schedframe.cycle import observing
 from schedframe.embed import Embedding, NotStarted, Requirements, Task, TaskState, Worker
 from tests.cycle.build import make_node, make_pod
 
@@ -43,14 +44,16 @@ def test_on_place(is_reported: bool, caplog: pytest.LogCaptureFixture) -> None:
         faults.append((pod.name, status.message, type(status.error)))
 
     tasks = [Task(key, {"cpu": 1}) for key in ("t", "u")]
-    embedding = Embedding([Worker("w", {"cpu": 2})], tasks, on_place=on_place, on_fault=on_fault)
+    embedding = Embedding(
+        [Worker("w", {"cpu": 2})], tasks, on_place=on_place, observers=[observing(faulted=on_fault)]
+    )
     embedding.run_until_idle()
     assert placed == ["t", "u"]
     assert embedding.state_of("t") is embedding.state_of("u") is TaskState.PLACED
     texts = [(key, f"on_place of task {key}: no idea", ZeroDivisionError) for key in ("t", "u")]
     assert faults == (texts if is_reported else [])
     assert all(text in caplog.text for _, text, _ in texts)
-    assert ("on_fault failed itself" in caplog.text) is not is_reported
+    assert ("observing.faulted failed" in caplog.text) is not is_reported
     embedding.check_invariants()
 
 
@@ -59,7 +62,10 @@ def test_on_unplaced(error: Exception) -> None:
     faults: Faults = []
     tasks = [Task("large", {"cpu": 9}), Task("small", {"cpu": 1})]
     embedding = Embedding(
-        [Worker("w", {"cpu": 2})], tasks, on_unplaced=failing(error), on_fault=reporter(faults)
+        [Worker("w", {"cpu": 2})],
+        tasks,
+        on_unplaced=failing(error),
+        observers=[observing(faulted=reporter(faults))],
     )
     embedding.run_until_idle()
     assert faults == [("on_unplaced", "large")]
@@ -75,7 +81,7 @@ def test_on_evict(error: Exception) -> None:
         [Worker("w", {"cpu": 2})],
         [Task("low", {"cpu": 2})],
         on_evict=failing(error),
-        on_fault=reporter(faults),
+        observers=[observing(faulted=reporter(faults))],
         clock=(clock := VirtualClock()),
     )
     embedding.run_until_idle()
@@ -94,7 +100,10 @@ def test_the_first_error_of_wake_up_is_reported() -> None:
     """It left ``submit``, and the task was half there."""
     faults: Faults = []
     embedding = Embedding(
-        [Worker("w")], wake_up=failing(LookupError("x")), on_fault=reporter(faults), clock=VirtualClock()
+        [Worker("w")],
+        wake_up=failing(LookupError("x")),
+        observers=[observing(faulted=reporter(faults))],
+        clock=VirtualClock(),
     )
     for number in range(3):
         embedding.submit(Task(str(number)))
@@ -111,7 +120,7 @@ def test_wake_up_of_a_scheduler() -> None:
     scheduler = Scheduler(
         cluster,
         wake_up=failing(LookupError("no idea")),
-        on_fault=lambda status, pod: faults.append(status.message),
+        observers=[observing(faulted=lambda status, pod: faults.append(status.message))],
     )
     scheduler.sync()
     cluster.create(make_node("a"))
@@ -136,7 +145,7 @@ def test_an_error_of_needs_or_limits_leaves_the_call_that_changes_nothing(name: 
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit, SystemExit])
-@pytest.mark.parametrize("name", ["on_place", "on_unplaced", "on_fault"])
+@pytest.mark.parametrize("name", ["on_place", "on_unplaced", "faulted"])
 def test_an_interruption_leaves_the_method_that_drives(name: str, error: type[BaseException]) -> None:
     """What comes after it is done by the next call."""
     calls: list[None] = []
@@ -151,10 +160,14 @@ def test_an_interruption_leaves_the_method_that_drives(name: str, error: type[Ba
         placed.append(task.key)
         if name == "on_place":
             once()
-        if name == "on_fault":
+        if name == "faulted":
             raise LookupError
 
-    options: dict[str, Any] = {"on_place": on_place, **({name: once} if name != "on_place" else {})}
+    options: dict[str, Any] = {"on_place": on_place}
+    if name == "on_unplaced":
+        options["on_unplaced"] = once
+    if name == "faulted":
+        options["observers"] = [observing(faulted=once)]
     tasks = [Task("large", {"cpu": 9}), *[Task(str(number), {"cpu": 1}) for number in range(4)]]
     embedding = Embedding([Worker("w", {"cpu": 4})], tasks, clock=VirtualClock(), **options)
     with pytest.raises(error):

@@ -8,6 +8,7 @@ import pytest
 from attrs import define, field, frozen
 
 from schedframe import Conflict, InputError, NodeInfo, NotFound, Pod, Status, VirtualClock, hookimpl
+from schedframe.cycle import observing
 from schedframe.embed import (
     Affinity,
     AntiAffinity,
@@ -329,7 +330,9 @@ class Even:
 def test_plugins_are_enabled_by_name(orchestrator: Orchestrator) -> None:
     faults: list[str] = []
     embedding = orchestrator.embedding(
-        gpus("a", 1), plugins={"Even": Even}, on_fault=lambda status, pod: faults.append(status.plugin)
+        gpus("a", 1),
+        plugins={"Even": Even},
+        observers=[observing(faulted=lambda status, pod: faults.append(status.plugin))],
     )
     for number in ("2", "3", "bad"):
         embedding.submit(Task(number, {}, {"number": number}))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from schedframe import Status, VirtualClock
+from schedframe.cycle import observing
 from schedframe.embed import (
     Amount,
     Embedding,
@@ -48,7 +49,7 @@ class Anything(RuleBasedStateMachine):
             clock=self.clock,
             seed=seed,
             verify=1.0,
-            on_fault=lambda status, pod: self.faults.append(status),
+            observers=[observing(faulted=lambda status, pod: self.faults.append(status))],
         )
 
     @invariant()

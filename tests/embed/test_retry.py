@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from schedframe import InputError, Pod, Status, VirtualClock
+from schedframe.cycle import observing
 from schedframe.embed import AsyncDriver, Backoff, Embedding, Task, TaskState, Worker
 
 PATIENCE = 20
@@ -36,7 +37,7 @@ def placed(**options: Any) -> Embedding[Task, Worker]:
 @pytest.mark.parametrize("answer", NOT_SECONDS, ids=repr)
 def test_a_wrong_answer_of_retry_is_a_fault_and_the_default_is_used(answer: Any) -> None:
     clock, faults = VirtualClock(), Faults()
-    embedding = placed(clock=clock, on_fault=faults, retry=lambda failures: answer)
+    embedding = placed(clock=clock, observers=[observing(faulted=faults)], retry=lambda failures: answer)
     assert embedding.fail("a")
     embedding.run_until_idle()
     embedding.check_invariants()
@@ -57,7 +58,7 @@ def test_an_error_of_retry_is_a_fault_and_the_default_is_used() -> None:
         raise RuntimeError("no idea")
 
     clock, faults = VirtualClock(), Faults()
-    embedding = placed(clock=clock, on_fault=faults, retry=retry)
+    embedding = placed(clock=clock, observers=[observing(faulted=faults)], retry=retry)
     for failures in range(1, 4):
         assert embedding.fail("a")
         assert embedding.failures_of("a") == failures

@@ -10,7 +10,7 @@ import pytest
 from attrs import define, field
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Simulation, VirtualClock
-from schedframe.cycle import Decision
+from schedframe.cycle import Decision, observing
 from schedframe.cycle.equivalence.cache import EquivalenceCache
 from schedframe.framework import (
     BaseExtender,
@@ -163,7 +163,9 @@ def test_a_wrong_answer_is_an_error_of_the_extender(call: str, answer: Any, mess
     extender = type("Wrong", (Recording,), {call: lambda self, pod, nodes: answer})()
     cluster = InMemoryCluster([make_node(f"node-{i}") for i in range(4)])
     made = Scheduler(
-        cluster, extenders=[extender], on_fault=lambda status, pod: faults.append(status.message)
+        cluster,
+        extenders=[extender],
+        observers=[observing(faulted=lambda status, pod: faults.append(status.message))],
     )
     decision = decide(made, make_pod())
     assert (decision.node_name is None) == (call == "filter")
@@ -299,7 +301,9 @@ def test_an_extender_that_was_passed_outlives_a_reload() -> None:
 
 def test_a_fault_of_the_cache_is_reported() -> None:
     faults: list[str] = []
-    made = scheduler(Recording(), on_fault=lambda status, pod: faults.append(status.message))
+    made = scheduler(
+        Recording(), observers=[observing(faulted=lambda status, pod: faults.append(status.message))]
+    )
     with patch.object(EquivalenceCache, "lookup", side_effect=ZeroDivisionError):
         assert decide(made, make_pod()).node_name is not None
     assert len(faults) == 1

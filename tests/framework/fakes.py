@@ -11,7 +11,8 @@ from attrs import define, field
 
 from schedframe.api import Pod
 from schedframe.config import EffectiveProfile, EnabledPlugin
-from schedframe.framework import Framework, Observer, Plan, Status, compile_plan, hookimpl
+from schedframe.framework import Framework, Plan, Status, compile_plan, hookimpl
+from schedframe.framework.hook_calls import Guard
 from schedframe.framework.points import HOOKS_OF_POINT, points_of
 from schedframe.state import NodeTable
 
@@ -48,12 +49,10 @@ def enable(
     return enabled
 
 
-def plan_of(
-    observer: Observer | None = None, *, weights: Mapping[str, int] | None = None, **plugins: Any
-) -> Plan:
+def plan_of(*guards: Guard, weights: Mapping[str, int] | None = None, **plugins: Any) -> Plan:
     """A plan with these plugins, run in this order."""
     everything = {**plugins, "Sort": SORT}
-    return compile_plan(everything, enable(everything, weights), observer)
+    return compile_plan(everything, enable(everything, weights), guards)
 
 
 @define(eq=False)

@@ -24,6 +24,7 @@ from schedframe import (
 )
 from schedframe.api import Node, ObjectMeta, Pod, PodSpec
 from schedframe.config import ConfigDecodeError, dump_config, load_config
+from schedframe.cycle import observing
 from schedframe.framework import Code, CycleState
 from schedframe.framework.all_filters import merged, parts_of
 from schedframe.framework.filtering import filter_rows, run_filters
@@ -73,7 +74,9 @@ def test_reasons_of_all_filters(run_all: bool | None, expected: str, options: di
     faults: list[Status] = []
     clock = VirtualClock()
     report = lambda status, pod: faults.append(status)  # noqa: E731
-    with Scheduler(cluster, config(run_all), clock=clock, on_fault=report, **options) as scheduler:
+    with Scheduler(
+        cluster, config(run_all), clock=clock, observers=[observing(faulted=report)], **options
+    ) as scheduler:
         scheduler.run_until_idle()
     for each in cluster.list("Pod"):
         (condition,) = each.status.conditions

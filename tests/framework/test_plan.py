@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import pytest
-from attrs import define, field
 
 from schedframe.config import POINTS as ALL_POINTS
 from schedframe.errors import PluginError
@@ -210,49 +208,3 @@ def test_tables_are_derived_from_the_specifications() -> None:
     for name, hook in HOOKS.items():
         assert hook.spec.auxiliary is not any(name in names for names in HOOKS_OF_POINT.values())
         assert set(hook.spec.needs) <= set(HOOKS)
-
-
-# ---- observer ----------------------------------------------------------------------------------------------
-
-
-@define(eq=False)
-class Recorder:
-    calls: list[tuple[str, str, Any]] = field(factory=list)
-
-    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        assert seconds >= 0
-        self.calls.append((point, plugin, result))
-
-
-def test_an_observer_sees_every_call_with_its_result() -> None:
-    recorder = Recorder()
-    plan = plan_of(
-        recorder,
-        A=plugin(filter=lambda self, pod: pod),
-        B=plugin(filter=lambda self: "b", close=lambda self: None),
-    )
-    for entry in plan.filter:
-        assert entry.filter is not None
-        entry.filter("state", "pod", "node")
-    plan.close[0].call()
-    assert plan.queue_sort_key is not None
-    plan.queue_sort_key("info")
-    assert recorder.calls == [
-        ("filter", "A", "pod"),
-        ("filter", "B", "b"),
-        ("close", "B", None),
-        ("queue_sort_key", "Sort", 0),
-    ]
-
-
-def test_an_observer_sees_what_a_plugin_raised() -> None:
-    recorder = Recorder()
-    error = ValueError("x")
-
-    def fail(self: Any) -> None:
-        raise error
-
-    (entry,) = plan_of(recorder, A=plugin(permit=fail)).permit
-    with pytest.raises(ValueError, match="x"):
-        entry.call("state", "pod", "n0")
-    assert recorder.calls == [("permit", "A", error)]

@@ -16,6 +16,7 @@ from schedframe.cycle.latency import Distribution
 from schedframe.cycle.metering import catalogue
 from schedframe.cycle.metering.collect import _attempts
 from schedframe.cycle.metering.meter import Meter
+from schedframe.cycle.outcomes import BOUND
 from schedframe.metrics import MetricFamily, SchedulerMetrics
 from schedframe.testing import node, pod
 
@@ -51,7 +52,7 @@ def test_pods_count_by_their_attempts_and_by_what_caused_the_last_one(
     metrics, plugin = SchedulerMetrics(), Closed()
     pods = [pod(f"p{i}").labels(**({"waits": "yes"} if i < 3 else {})) for i in range(10)]
     cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=50), *pods], clock=clock)
-    with Scheduler(cluster, clock=clock, seed=0, metrics=metrics, plugins=[plugin]) as scheduler:
+    with Scheduler(cluster, clock=clock, seed=0, observers=[metrics], plugins=[plugin]) as scheduler:
         scheduler.run_until_idle()
         plugin.is_open = True
         (clock.advance_to if isinstance(clock, VirtualClock) else clock.skip_to)(clock() + FLUSH)
@@ -73,7 +74,9 @@ def test_pods_count_by_their_attempts_and_by_what_caused_the_last_one(
 
 
 def test_metrics_are_read_while_pods_are_bound_in_more_and_more_attempts() -> None:
-    meter, ended = Meter(VirtualClock()), threading.Event()
+    meter = Meter()
+    Scheduler(InMemoryCluster(), clock=VirtualClock(), observers=[meter])
+    ended = threading.Event()
     counts = meter.of_profile("default-scheduler")
     profile = SimpleNamespace(profile=SimpleNamespace(scheduler_name="default-scheduler"))
 
@@ -81,7 +84,7 @@ def test_metrics_are_read_while_pods_are_bound_in_more_and_more_attempts() -> No
         for attempts in range(1, 20_000):
             info: Any = SimpleNamespace(attempts=attempts, initial_attempt=0.0, flushed=False)
             attempt: Any = SimpleNamespace(info=info, framework=profile, started=0.0, searched=0.0, ended=0.0)
-            meter.bound(attempt, 1.0)
+            meter.attempt_ended(attempt, BOUND)
         ended.set()
 
     interval = sys.getswitchinterval()

@@ -14,6 +14,7 @@ from schedframe.cycle.latency import Distribution
 from schedframe.metrics import METRICS, SchedulerMetrics
 from schedframe.testing import node, pod
 from tests.by_labels import Holding
+from tests.meters import figures_of
 
 DEFAULT: Final = "default-scheduler"
 
@@ -22,7 +23,7 @@ DEFAULT: Final = "default-scheduler"
 def scheduler() -> Iterator[Scheduler]:
     clock = VirtualClock()
     cluster = InMemoryCluster([node("n").allocatable(cpu="8", pods=500)], clock=clock)
-    options: dict[str, Any] = {"remember": 0, "metrics": SchedulerMetrics(), "plugins": [Holding()]}
+    options: dict[str, Any] = {"remember": 0, "observers": [SchedulerMetrics()], "plugins": [Holding()]}
     with Scheduler(cluster, clock=clock, seed=0, **options) as scheduler:
         for number in range(300):
             cluster.create(pod(f"p{number}").requests(cpu="1m").build())
@@ -72,7 +73,7 @@ def total(value: float | Distribution) -> float:
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_the_field_of_a_metric_has_its_figure(scheduler: Scheduler, name: str) -> None:
-    statistics = scheduler.statistics()
+    statistics = figures_of(scheduler)
     samples = statistics.metrics[name].samples
     if name == "scheduler_cache_size":
         samples = {labels: value for labels, value in samples.items() if labels != ("assumed_pods",)}
@@ -81,7 +82,7 @@ def test_the_field_of_a_metric_has_its_figure(scheduler: Scheduler, name: str) -
 
 
 def test_attempts_have_the_same_results(scheduler: Scheduler) -> None:
-    statistics = scheduler.statistics()
+    statistics = figures_of(scheduler)
     samples = statistics.metrics["scheduler_schedule_attempts_total"].samples
     attempts = statistics.profiles[DEFAULT].attempts
     assert samples == {(str(result), DEFAULT): each.count for result, each in attempts.items()}
@@ -89,18 +90,18 @@ def test_attempts_have_the_same_results(scheduler: Scheduler) -> None:
 
 
 def test_statistics_have_all_metrics_that_are_shown(scheduler: Scheduler) -> None:
-    sink = scheduler._reloader.options.metrics
+    (sink,) = scheduler.observers
     assert isinstance(sink, SchedulerMetrics)
     shown = {family.metric.name: family.samples for family in sink.families()}
-    here = {name: family.samples for name, family in scheduler.statistics().metrics.items()}
+    here = {name: family.samples for name, family in figures_of(scheduler).metrics.items()}
     assert here == shown
     assert here.keys() >= FIELDS.keys()
     assert here.keys() <= {metric.name for metric in METRICS}
 
 
 def test_all_of_them_are_plain_numbers(scheduler: Scheduler) -> None:
-    plain = json.loads(json.dumps(scheduler.statistics().to_dict()))["metrics"]
-    for name, family in scheduler.statistics().metrics.items():
+    plain = json.loads(json.dumps(figures_of(scheduler).to_dict()))["metrics"]
+    for name, family in figures_of(scheduler).metrics.items():
         assert len(plain[name]) == len(family.samples) > 0
         for sample, labels in zip(plain[name], family.samples, strict=True):
             assert tuple(sample["labels"].values()) == labels

@@ -21,6 +21,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.api import Node
+from schedframe.cycle import observing
 from schedframe.metrics import SchedulerMetrics
 from schedframe.queue import QueueingHint
 from schedframe.testing import node, pod
@@ -67,9 +68,8 @@ class World:
             self.cluster,
             clock=clock,
             seed=0,
-            metrics=self.metrics,
+            observers=[self.metrics, observing(faulted=lambda status, pod: self.faults.append(status))],
             plugins=[own],
-            on_fault=lambda status, pod: self.faults.append(status),
         )
         self.scheduler.run_until_idle()
 

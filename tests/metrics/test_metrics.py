@@ -14,7 +14,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from schedframe import (
     InMemoryCluster,
-    InputError,
     Pod,
     Scheduler,
     Status,
@@ -22,10 +21,10 @@ from schedframe import (
     VirtualClock,
     hookimpl,
 )
-from schedframe.cycle import AttemptResult
+from schedframe.cycle import AttemptResult, sampled_calls
 from schedframe.cycle.latency import Distribution
-from schedframe.cycle.metering import calls as plugin_calls
 from schedframe.cycle.metering.calls import SAMPLED
+from schedframe.cycle.metering.counts import Counts
 from schedframe.embed import Embedding, Task, Worker
 from schedframe.metrics import SchedulerMetrics
 from schedframe.testing import node, pod
@@ -33,6 +32,7 @@ from tests.by_labels import Picky
 from tests.cycle.pod_groups.helpers import group, scheduler_of
 from tests.cycle.pod_groups.helpers import node as group_node
 from tests.cycle.pod_groups.helpers import pod as group_pod
+from tests.meters import figures_of
 
 DEFAULT = "default-scheduler"
 
@@ -45,7 +45,7 @@ class World:
         self.cluster = InMemoryCluster([node("n").allocatable(cpu=cpu, pods=500), *pods], clock=self.clock)
         self.metrics = SchedulerMetrics()
         self.scheduler = Scheduler(
-            self.cluster, clock=self.clock, seed=0, metrics=self.metrics, plugins=[Picky], **options
+            self.cluster, clock=self.clock, seed=0, observers=[self.metrics], plugins=[Picky], **options
         )
 
     def value(self, name: str, *labels: str) -> Any:
@@ -172,7 +172,7 @@ def test_calls_for_members_of_a_pod_group_are_sampled() -> None:
     members = [group_pod(f"m{i}", "g", cpu=0.01) for i in range(3 * SAMPLED)]
     metrics = SchedulerMetrics()
     cluster, scheduler, _ = scheduler_of(
-        group_node("n"), group("g", len(members)), *members, metrics=metrics, remember=0
+        group_node("n"), group("g", len(members)), *members, observers=[metrics], remember=0
     )
     scheduler.run_until_idle()
     assert all(each.spec.node_name for each in cluster.list("Pod"))
@@ -184,7 +184,7 @@ def test_calls_for_members_of_a_pod_group_are_sampled() -> None:
 
 
 def test_calls_of_plugins_are_sampled_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugin_calls, "random_gap", lambda mean: mean)
+    monkeypatch.setattr(sampled_calls, "random_gap", lambda mean: mean)
     world = World(*[pod(f"p{i}").labels(i=str(i)) for i in range(400)], remember=0)
     world.scheduler.run_until_idle()
     assert world.value("plugin_evaluation_total", "NodeResourcesFit", "PreFilter", DEFAULT) == 400
@@ -217,7 +217,7 @@ def test_all_runs_of_pre_bind_and_bind_are_timed(threads: int) -> None:
     pods = [pod(f"p{i}").labels(**labels[i % 3]) for i in range(60)]
     metrics = SchedulerMetrics()
     cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=500), *pods])
-    with Scheduler(cluster, seed=0, metrics=metrics, plugins=[Preparing], **options) as scheduler:
+    with Scheduler(cluster, seed=0, observers=[metrics], plugins=[Preparing], **options) as scheduler:
         scheduler.run_until_idle()
     families = {family.metric.name: family.samples for family in metrics.families()}
     points = families["scheduler_framework_extension_point_duration_seconds"]
@@ -256,9 +256,9 @@ def test_the_end_of_an_attempt_is_that_of_its_bind(monkeypatch: pytest.MonkeyPat
             now += 50
 
     cluster = InMemoryCluster([node("n"), pod("a")])
-    with Scheduler(cluster, seed=0, metrics=SchedulerMetrics(), plugins=[Slow]) as scheduler:
+    with Scheduler(cluster, seed=0, observers=[SchedulerMetrics()], plugins=[Slow]) as scheduler:
         scheduler.run_until_idle()
-        attempts = scheduler.statistics().profiles[DEFAULT].attempts[AttemptResult.SCHEDULED]
+        attempts = figures_of(scheduler).profiles[DEFAULT].attempts[AttemptResult.SCHEDULED]
         assert attempts.max == pytest.approx(3)
 
 
@@ -273,7 +273,7 @@ def test_events_have_the_labels_of_the_reference() -> None:
 
 
 def test_statistics_have_the_same_figures_as_plain_numbers(world: World) -> None:
-    statistics = world.scheduler.statistics()
+    statistics = figures_of(world.scheduler)
     assert statistics.metrics.keys() == {family.metric.name for family in world.metrics.families()}
     plain = statistics.to_dict()["metrics"]["scheduler_schedule_attempts_total"]
     assert {"labels": {"result": "scheduled", "profile": DEFAULT}, "value": 2} in plain
@@ -282,9 +282,9 @@ def test_statistics_have_the_same_figures_as_plain_numbers(world: World) -> None
 
 def test_without_metrics_nothing_is_counted() -> None:
     scheduler = Scheduler(InMemoryCluster([node("n")]))
-    assert scheduler.core.meter is None
-    with pytest.raises(InputError):
-        scheduler.statistics()
+    assert scheduler.core.observers.find(Counts) is None
+    assert scheduler.core.observers.queue_counts is None
+    assert not scheduler.core.observers.follow_attempts
 
 
 def test_placements_are_the_same_with_and_without_metrics() -> None:
@@ -297,13 +297,13 @@ def test_placements_are_the_same_with_and_without_metrics() -> None:
             scheduler.run_until_idle()
         return [each.spec.node_name for each in cluster.list("Pod")]
 
-    assert placed() == placed(metrics=SchedulerMetrics())
+    assert placed() == placed(observers=[SchedulerMetrics()])
 
 
 def test_figures_of_several_schedulers_are_added_up() -> None:
     metrics = SchedulerMetrics()
     for _ in range(2):
-        scheduler = Scheduler(InMemoryCluster([node("n"), pod("a"), pod("b")]), metrics=metrics)
+        scheduler = Scheduler(InMemoryCluster([node("n"), pod("a"), pod("b")]), observers=[metrics])
         scheduler.run_until_idle()
     (attempts,) = [f for f in metrics.families() if f.metric.name == "scheduler_schedule_attempts_total"]
     assert attempts.samples == {("scheduled", DEFAULT): 4}
@@ -320,7 +320,7 @@ def test_other_collectors_may_share_the_registry() -> None:
 
 def test_an_embedding_takes_metrics() -> None:
     metrics = SchedulerMetrics()
-    with Embedding([Worker("w", {"cpu": 2})], metrics=metrics) as embedding:
+    with Embedding([Worker("w", {"cpu": 2})], observers=[metrics]) as embedding:
         embedding.submit(Task("t", {"cpu": 1}))
         embedding.step()
     assert b'scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 1.0' in (

@@ -24,14 +24,18 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.cycle import SchedulerObserver
 from schedframe.cycle.latency import BATCH, Histograms
-from schedframe.cycle.metering import meter as metering
-from schedframe.cycle.metering.calls import FOLDED, POINT_OF_HOOK, SAMPLED, MeasuredCycles, PluginCalls
+from schedframe.cycle.metering import counts as metering
+from schedframe.cycle.metering.calls import POINT_OF_HOOK, SAMPLED, PluginCalls
 from schedframe.cycle.metering.catalogue import POINT_SECONDS
+from schedframe.cycle.metering.counts import EVENTS_FOR_EACH_MEASURED, FOLDED
+from schedframe.cycle.sampled_calls import SampledCycles
 from schedframe.framework.plan import compile_plan
 from schedframe.framework.points import HOOK_ARGUMENTS, HOOKS_OF_POINT
 from schedframe.metrics import SchedulerMetrics
 from schedframe.testing import node, pod
+from tests.meters import counts_of
 
 DEFAULT = "default-scheduler"
 NODES = 6
@@ -111,7 +115,10 @@ def world(labels: Sequence[dict[str, str]], **options: Any) -> tuple[Scheduler, 
     pods = [pod(f"p{i:03}").labels(**each) for i, each in enumerate(labels)]
     metrics = SchedulerMetrics()
     scheduler = Scheduler(
-        InMemoryCluster([*nodes, *pods]), seed=0, metrics=metrics, plugins=[ByNode, OnlyRows], **options
+        InMemoryCluster([*nodes, *pods]),
+        seed=0,
+        plugins=[ByNode, OnlyRows],
+        **{**options, "observers": [metrics, *options.get("observers", ())]},
     )
     scheduler.run_until_idle()
     return scheduler, metrics
@@ -146,19 +153,19 @@ def test_all_calls_that_do_not_skip_are_counted(
     assert evaluations(metrics) == CALLED
 
 
-class Watches:
+class Watches(SchedulerObserver):
     """An observer, which sees each call."""
 
     def __init__(self) -> None:
         self.seen = Counter[tuple[str, str]]()
 
-    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        self.seen[plugin, point] += 1
+    def plugin_called(self, profile: str, hook: str, plugin: str, seconds: float, result: Any) -> None:
+        self.seen[plugin, hook] += 1
 
 
 def test_an_observer_sees_each_call_that_is_counted() -> None:
     observer = Watches()
-    _, metrics = world([{}] * 30, observer=observer)
+    _, metrics = world([{}] * 30, observers=[observer])
     assert evaluations(metrics) == CALLED
     assert observer.seen["ByNode", "filter"] == CALLED["ByNode", "Filter", DEFAULT]
     assert observer.seen["ByNode", "score"] == CALLED["ByNode", "Score", DEFAULT] > 0
@@ -175,8 +182,7 @@ def test_a_reload_keeps_what_was_counted() -> None:
 def test_the_first_event_is_measured_and_then_one_after_each_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metering, "random_gap", lambda mean: 3)
     scheduler, _ = world([])
-    meter, cluster = scheduler.core.meter, scheduler.core.cluster
-    assert meter is not None
+    meter, cluster = counts_of(scheduler), scheduler.core.cluster
     assert isinstance(cluster, InMemoryCluster)
     for number in range(8):
         cluster.create(pod(f"p{number}"))
@@ -188,7 +194,7 @@ def test_the_first_event_is_measured_and_then_one_after_each_gap(monkeypatch: py
 
 
 def test_each_hook_is_measured_and_none_twice() -> None:
-    cycles = MeasuredCycles()
+    cycles = SampledCycles(SAMPLED)
     calls = PluginCalls(cycles, Histograms(POINT_SECONDS.bounds))
     functions = {
         hook: hookimpl(eval(f"lambda {', '.join(('self', *HOOK_ARGUMENTS[hook]))}: None"))
@@ -219,17 +225,15 @@ def test_each_hook_is_measured_and_none_twice() -> None:
 
 
 def test_one_cycle_in_ten_is_measured() -> None:
-    cycles, measured, folds = MeasuredCycles(), 0, list[None]()
-    cycles.fold = lambda: folds.append(None)
+    cycles, measured = SampledCycles(SAMPLED), 0
     for _ in range(200_000):
         cycles.begin()
         measured += cycles.now
     assert 19_000 < measured < 21_000
-    assert len(folds) == 1 + (measured - 1) // FOLDED
 
 
 def test_of_calls_for_each_node_one_cycle_in_a_hundred_is_measured() -> None:
-    cycles = MeasuredCycles()
+    cycles = SampledCycles(SAMPLED)
     calls = PluginCalls(cycles, Histograms(POINT_SECONDS.bounds))
     plain: Callable[..., None] = lambda *_: None  # noqa: E731 - compared below
     chosen = calls.in_loops(plain, "filter", "Own")
@@ -247,13 +251,11 @@ def test_of_calls_for_each_node_one_cycle_in_a_hundred_is_measured() -> None:
 def test_durations_of_bound_pods_do_not_pile_up_until_they_are_read() -> None:
     pods = [pod(f"p{i}").requests(cpu="1m") for i in range(5000)]
     cluster = InMemoryCluster([node("n").allocatable(cpu="8", pods=6000), *pods])
-    with Scheduler(cluster, seed=0, metrics=SchedulerMetrics()) as scheduler:
+    with Scheduler(cluster, seed=0, observers=[SchedulerMetrics()]) as scheduler:
         scheduler.run_until_idle()
-        meter = scheduler.core.meter
-        assert meter is not None
-        counts = meter.profiles[DEFAULT]
+        counts = counts_of(scheduler).profiles[DEFAULT]
         binds = counts.points["Bind", "Success"]
         kept = [counts.scheduled, counts.search, counts.pod_seconds[1], binds]
         waiting = [len(each._new) for each in kept]
-    assert max(waiting) < BATCH + 2 * SAMPLED * FOLDED
+    assert max(waiting) < BATCH + FOLDED * 2 * EVENTS_FOR_EACH_MEASURED
     assert [each.distribution().count for each in kept] == [5000] * 4

@@ -26,6 +26,7 @@ from schedframe.api import (
     ResourceClaimConsumerReference,
     from_manifest,
 )
+from schedframe.cycle import observing
 
 from .devices import claim, device, device_class, devices_of, node, pod, selectors, slice_of
 
@@ -54,7 +55,10 @@ class Cluster:
         self.memory = Memory(there, clock=self.clock)
         self.faults: list[Status] = []
         self.scheduler = Scheduler(
-            self.memory, seed=1, clock=self.clock, on_fault=lambda status, pod: self.faults.append(status)
+            self.memory,
+            seed=1,
+            clock=self.clock,
+            observers=[observing(faulted=lambda status, pod: self.faults.append(status))],
         )
 
     def run(self, *pods: Pod) -> None:

@@ -9,6 +9,7 @@ from attrs import define, evolve, field
 from plugins_builtin.volume_binding.claims import Storage
 from schedframe import InMemoryCluster, Pod, Scheduler, VirtualClock
 from schedframe.api import PersistentVolume, PersistentVolumeClaim
+from schedframe.cycle import observing
 from tests.plugins.storage import VolumeController, make_class, make_node, make_volume
 
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -40,7 +41,9 @@ class World:
             self.config,
             clock=self.clock,
             seed=1,
-            on_fault=lambda status, pod: self.faults.append(status.message.removeprefix(PREFIX)),
+            observers=[
+                observing(faulted=lambda status, pod: self.faults.append(status.message.removeprefix(PREFIX)))
+            ],
         )
 
     def create(self, *objects: Any) -> None:

@@ -51,7 +51,7 @@ def attempts_for(pods: int, **options: object) -> int:
     """Return how many attempts are exported when *pods* are scheduled with these options."""
     with exported_spans(RunOptions(tracing="true", **options)) as tracing:  # type: ignore[arg-type]  # as given
         cluster = InMemoryCluster([node("n"), *(pod(f"p{i}") for i in range(pods))])
-        Scheduler(cluster, tracing=tracing).run_until_idle()
+        Scheduler(cluster, observers=[tracing]).run_until_idle()
     return sum(span.name == "schedule_pod" for span in KEPT[-1].get_finished_spans())
 
 

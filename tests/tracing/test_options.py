@@ -18,6 +18,7 @@ from schedframe.embed import Embedding, Task, Worker
 from schedframe.metrics import SchedulerMetrics
 from schedframe.testing import node, pod
 from schedframe.tracing import Tracing
+from schedframe.tracing.attempts import SpanTracer
 from tests.tracing.world import ROOT, ByName, World, attributes, tracer_of
 
 
@@ -25,7 +26,7 @@ def test_pods_that_are_not_sampled_leave_nothing() -> None:
     world = World(pod("a"), pod("b").labels(**{"no-volume": ""}), sampler=ALWAYS_OFF)
     world.scheduler.run_until_idle()
     assert not world.spans()
-    tracer: Any = world.scheduler.core.tracing
+    tracer: Any = world.scheduler.core.observers.find(SpanTracer)
     assert tracer.current is None
     assert not tracer._open
 
@@ -65,7 +66,7 @@ def test_a_new_configuration_is_traced_too() -> None:
 
 def test_metrics_and_tracing_go_together() -> None:
     metrics = SchedulerMetrics()
-    world = World(pod("a"), metrics=metrics)
+    world = World(pod("a"), observers=[metrics])
     world.scheduler.run_until_idle()
     assert list(world.children(world.roots()[0])) == ["search", "reserve", "permit", "pre_bind", "bind"]
     assert b'scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"} 1.0' in (
@@ -85,7 +86,7 @@ def test_placements_are_the_same_with_tracing() -> None:
         return [f"{each.key} {each.spec.node_name}" for each in cluster.list("Pod")]
 
     _, tracer = tracer_of()
-    assert placements(tracing=Tracing(tracer)) == placements()
+    assert placements(observers=[Tracing(tracer)]) == placements()
 
 
 def test_an_embedding_takes_tracing() -> None:
@@ -94,7 +95,7 @@ def test_an_embedding_takes_tracing() -> None:
         [Worker("w", {"cpu": 4})],
         [Task("t", {"cpu": 1})],
         on_place=lambda task, worker: None,
-        tracing=Tracing(tracer),
+        observers=[Tracing(tracer)],
     )
     embedding.run_until_idle()
     (root,) = [span for span in exporter.get_finished_spans() if span.name == ROOT]
@@ -107,15 +108,15 @@ def test_without_a_tracer_that_of_the_program_is_taken() -> None:
 
 def test_what_is_no_tracing_is_refused() -> None:
     wrong: Any = object()
-    with pytest.raises(InputError, match="tracing"):
-        Scheduler(InMemoryCluster(), tracing=wrong)
+    with pytest.raises(InputError, match="observers"):
+        Scheduler(InMemoryCluster(), observers=[wrong])
 
 
 def test_nothing_is_traced_or_imported_without_tracing() -> None:
     code = (
         "import sys; from schedframe import *; import schedframe.cli.main\n"
         "s = Scheduler(InMemoryCluster())\n"
-        "assert s.core.tracing is None and not s.core.times_attempts\n"
+        "assert not s.core.observers.follow_attempts\n"
         "assert not [m for m in sys.modules if m.startswith(('opentelemetry', 'schedframe.tracing'))]"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

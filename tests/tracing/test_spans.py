@@ -150,7 +150,7 @@ def test_members_of_a_group_are_traced_one_by_one() -> None:
     exporter, tracer = tracer_of()
     tracing = Tracing(tracer)
     cluster, scheduler, clock = groups.scheduler_of(
-        groups.node("n", cpu=2), groups.group("g", 3), tracing=tracing
+        groups.node("n", cpu=2), groups.group("g", 3), observers=[tracing]
     )
     for name in "abc":
         cluster.create(groups.pod(name, "g"))

@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, Sampl
 from opentelemetry.trace import Tracer
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
+from schedframe.cycle import observing
 from schedframe.testing import node
 from schedframe.tracing import Tracing
 from tests.by_labels import Picky
@@ -63,14 +64,13 @@ class World:
         self.cluster = InMemoryCluster([*given, *pods], clock=self.clock)
         self.exporter, tracer = tracer_of(sampler)
         self.faults: list[str] = []
+        faults = observing(faulted=lambda status, pod: self.faults.append(status.message))
         options.setdefault("plugins", [Steps])
         self.scheduler = Scheduler(
             self.cluster,
             clock=self.clock,
             seed=0,
-            tracing=Tracing(tracer),
-            on_fault=lambda status, pod: self.faults.append(status.message),
-            **options,
+            **{**options, "observers": [Tracing(tracer), faults, *options.get("observers", ())]},
         )
 
     def spans(self) -> Sequence[ReadableSpan]:

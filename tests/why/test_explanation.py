@@ -21,6 +21,7 @@ from schedframe import (
     explain,
     hookimpl,
 )
+from schedframe.cycle import SchedulerObserver, observing
 from tests.configurations import configuration, enabling
 
 from .manifests import Manifest, node, pod
@@ -283,8 +284,8 @@ def test_bad_input_is_one_clear_error(source: Any, wanted: Any, message: str) ->
 
 
 def test_the_recorder_keeps_the_last_decisions_and_no_more() -> None:
-    recorder = Recorder(3)
-    _, scheduler, _ = running(node("n"), *(pod(f"p{i}", "1") for i in range(6)), recorder=recorder)
+    recorder = Recorder(3, each_attempt=True)
+    _, scheduler, _ = running(node("n"), *(pod(f"p{i}", "1") for i in range(6)), observers=[recorder])
     scheduler.run_until_idle()
     assert [(each.pod, each.node) for each in recorder] == [
         ("default/p3", "n"),
@@ -301,7 +302,7 @@ def test_the_recorder_keeps_the_last_decisions_and_no_more() -> None:
 
 def test_with_scores_a_decision_tells_why_its_node_won() -> None:
     recorder = Recorder(scores=True)
-    _, scheduler, _ = running(node("a"), node("b", "8"), pod("p"), pod("q"), recorder=recorder)
+    _, scheduler, _ = running(node("a"), node("b", "8"), pod("p"), pod("q"), observers=[recorder])
     scheduler.run_until_idle()
     for each in recorder:
         assert each.comparison is not None
@@ -312,16 +313,16 @@ def test_with_scores_a_decision_tells_why_its_node_won() -> None:
 @pytest.mark.parametrize("scores", [False, True])
 def test_a_recorder_changes_no_decision(scores: bool) -> None:
     placed = []
-    for recorder in (None, Recorder(scores=scores)):
+    for recorders in ([], [Recorder(scores=scores)]):
         cluster, scheduler, _ = running(
-            *(node(f"n{i}") for i in range(5)), *(pod(f"p{i}") for i in range(12)), recorder=recorder
+            *(node(f"n{i}") for i in range(5)), *(pod(f"p{i}") for i in range(12)), observers=recorders
         )
         scheduler.run_until_idle()
         placed.append([each.spec.node_name for each in cluster.list("Pod")])
     assert placed[0] == placed[1]
 
 
-class Failing:
+class Failing(SchedulerObserver):
     def decided(self, *_: Any) -> None:
         raise RuntimeError("full")
 
@@ -329,7 +330,9 @@ class Failing:
 def test_a_recorder_that_fails_is_reported_and_stops_nothing() -> None:
     faults: list[str] = []
     cluster, scheduler, _ = running(
-        node("n"), pod("p"), recorder=Failing(), on_fault=lambda status, pod: faults.append(status.message)
+        node("n"),
+        pod("p"),
+        observers=[Failing(), observing(faulted=lambda status, pod: faults.append(status.message))],
     )
     scheduler.run_until_idle()
     assert cluster.get("Pod", "default/p").spec.node_name == "n"

@@ -8,15 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 from attrs import field
+from typing_extensions import override
 
 from ..._base.value import record
 from ...api import Pod
 from ...config import EffectiveConfig
-from ...cycle import Decision
+from ...cycle import Decision, SchedulerObserver
 from ...cycle.search.search import Search
 from ...errors import InputError
 from ...fork.placements import reasons_alike
 from ...framework import Diagnosis, Framework, Registry, Status
+from ...queue import QueuedPodInfo
 from ...simulate import Evaluation, Placement, Simulation
 from ..options import EVERY_PENDING
 from ..output.terminal import Advance, LineFormatter, note
@@ -27,8 +29,8 @@ from .what_if import WhatIf
 
 
 @record(eq=False)
-class Notes:
-    """Attempts of each pod, and the reasons of its last rejection; updated after each cycle."""
+class Notes(SchedulerObserver):
+    """Attempts of each pod, and the reasons of its last rejection."""
 
     advance: Advance
     attempts: Counter[str] = field(factory=Counter)
@@ -36,8 +38,8 @@ class Notes:
     faults: dict[str, str] = field(factory=dict)
     """Uid of a pod → the plugin whose fault ended its last cycle."""
 
-    def take(self, decision: Decision) -> None:
-        """Record one cycle."""
+    @override
+    def decided(self, profile: str, info: QueuedPodInfo, decision: Decision) -> None:
         uid = decision.pod.uid
         self.attempts[uid] += 1
         if self.attempts[uid] == 1:
@@ -121,15 +123,15 @@ def schedule(
     *explain* is a pod (``name`` or ``namespace/name``) or :data:`EVERY_PENDING`. Raises :class:`InputError`
     if there is no such pending pod.
     """
-    simulation = _simulation_of(manifests, config, registry, seed, what_if)
+    notes = Notes(advance)
+    simulation = _simulation_of(manifests, config, registry, seed, what_if, notes)
     before = [pod for pod in simulation.cluster.list("Pod") if pod.spec.node_name]
     pending = simulation.pending()
     search = None
     if explain not in (None, EVERY_PENDING):
         search = ExplainingSearch(simulation, find(str(explain), pending, before).key)
         simulation.scheduler.core.search = search
-    notes = Notes(advance)
-    placements = simulation.schedule(on_cycle=notes.take)
+    placements = simulation.schedule()
     _note_what_followed(simulation, manifests)
     outcome = Outcome(
         fates=[notes.fate(placement) for placement in placements],
@@ -150,11 +152,17 @@ def schedule(
 
 
 def _simulation_of(
-    manifests: Manifests, config: EffectiveConfig, registry: Registry, seed: int, what_if: WhatIf
+    manifests: Manifests,
+    config: EffectiveConfig,
+    registry: Registry,
+    seed: int,
+    what_if: WhatIf,
+    observer: SchedulerObserver,
 ) -> Simulation:
     """Return the cluster of *manifests* after *what_if*."""
+    left_out = manifests.without
     simulation = Simulation(
-        manifests.objects, config, seed=seed, registry=registry, without=manifests.without
+        manifests.objects, config, seed=seed, registry=registry, without=left_out, observers=[observer]
     )
     simulation.given |= manifests.given
     if what_if:

@@ -93,9 +93,9 @@ class ConfigWatch:
         try:
             return self.read()
         except Exception as error:
-            meter = self.scheduler.core.meter
-            if meter is not None and not self._is_known(error):
-                meter.reloads.add(accepted=False)
+            reloaded = self.scheduler.core.observers.reloaded
+            if reloaded is not None and not self._is_known(error):
+                reloaded(False)
             raise
 
     @contextmanager

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, ClassVar, Final
 
 from attrs import field
@@ -210,16 +210,6 @@ class LeaseFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """See :class:`logging.Filter`."""
         return not (record.exc_info and is_for_want_of_the_lease(record.exc_info[1]))
-
-
-def quiet(on_fault: Callable[..., None]) -> Callable[..., None]:
-    """Return *on_fault* without the calls for writes that were not made because another replica leads."""
-
-    def called(status: Any, pod: Any) -> None:
-        if not is_for_want_of_the_lease(status.error):
-            on_fault(status, pod)
-
-    return called
 
 
 def new_fence(settings: ElectionSettings | None) -> Fence | None:

@@ -13,9 +13,9 @@ from typing_extensions import override
 
 from ..._base.value import record
 from ..._base.visible import visible
-from ...cycle.core import Core
+from ...cycle.observer import SchedulerObserver
+from ...cycle.outcomes import PassedOver
 from ...cycle.search.decision import Decision
-from ...framework import Framework
 from ...queue import QueuedPodInfo
 from ..output.terminal import traceback_lines
 
@@ -68,13 +68,13 @@ def set_up(form: LogFormat, verbosity: int) -> None:
 
 
 @record(eq=False)
-class DecisionLog:
-    """Logs each decision in one line."""
+class DecisionLog(SchedulerObserver):
+    """Logs each decision in one line, and one for equal pods that wait together."""
 
     logger: logging.Logger
 
-    def decided(self, core: Core, framework: Framework, info: QueuedPodInfo, decision: Decision) -> None:
-        """Log one decision."""
+    @override
+    def decided(self, profile: str, info: QueuedPodInfo, decision: Decision) -> None:
         fields: dict[str, Any] = {"pod": decision.pod.key, "attempt": info.attempts}
         if decision.node_name is not None:
             self.logger.info("placed", extra={**fields, "node": decision.node_name})
@@ -83,3 +83,8 @@ class DecisionLog:
         else:
             why = decision.error.message if decision.error is not None else ""
             self.logger.info("failed", extra={**fields, "why": why})
+
+    @override
+    def passed_over(self, passed: PassedOver) -> None:
+        fields = {"pod": passed.pod, "pods": passed.pods, "why": passed.message}
+        self.logger.info("not tried, equal pods wait", extra=fields)

@@ -13,8 +13,7 @@ from functools import partial
 from ..._base.value import record
 from ...cluster.kubernetes import KubernetesCluster
 from ...config import EffectiveConfig, dump_config
-from ...cycle import Scheduler
-from ...cycle.tracing import TracingSink
+from ...cycle import Scheduler, SchedulerObserver
 from ...framework import Registry
 from ..configurations import write_text
 from ..exits import INTERRUPTED
@@ -22,7 +21,7 @@ from ..garbage import exempt_present_objects
 from .config_watch import ConfigWatch, following
 from .configuration import configured, connected
 from .finishing import finish_binds
-from .leadership import Leadership, election_settings, new_fence, quiet
+from .leadership import Leadership, election_settings, new_fence
 from .logs import DecisionLog, set_up
 from .observed import Observed
 from .options import RunOptions
@@ -113,19 +112,17 @@ def _schedule(
     registry: Registry,
     leadership: Leadership,
     ending: _Ending,
-    tracing: TracingSink | None,
+    tracing: SchedulerObserver | None,
 ) -> None:
     cluster = leadership.cluster
     display, metrics = StatusDisplay(cluster), new_metrics(settings, leadership)
+    log = DecisionLog(logger) if options.verbose else None
     scheduler = Scheduler(
         cluster,
         config,
         registry=registry,
         seed=options.seed,
-        recorder=DecisionLog(logger) if options.verbose else None,
-        on_fault=quiet(display.on_fault),
-        metrics=metrics,
-        tracing=tracing,
+        observers=[each for each in (display, metrics, log, tracing) if each is not None],
     )
     cluster.kinds = tuple(cls for each in scheduler.core.frameworks.values() for cls in each.kinds().values())
     observed = ending.observed = Observed(

@@ -35,7 +35,7 @@ def new_metrics(settings: ServingSettings, leadership: Leadership) -> SchedulerM
         text = "Whether this process leads; 1 if it does."
         status = Metric("leader_election_master_status", MetricKind.GAUGE, text, ("name",))
         name = election.lease.name
-        metrics.attach(lambda: [MetricFamily(status, {(name,): float(leadership.leads)})])
+        metrics.show(lambda: [MetricFamily(status, {(name,): float(leadership.leads)})])
     return metrics
 
 

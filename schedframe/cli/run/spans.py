@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 
 from ..._version import __version__
-from ...cycle.tracing import TracingSink
+from ...cycle import SchedulerObserver
 from ...errors import InputError
 from .flag_values import boolean
 from .options import RunOptions
 
 
 @contextmanager
-def exported_spans(options: RunOptions) -> Iterator[TracingSink | None]:
+def exported_spans(options: RunOptions) -> Iterator[SchedulerObserver | None]:
     """Yield what traces the attempts, ``None`` without ``--tracing``; at the end spans are exported.
 
     Raises :class:`InputError`.

@@ -7,13 +7,15 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, field
+from typing_extensions import override
 
 from ..._base.value import record
 from ..._base.visible import visible
 from ...api import Pod
 from ...cluster.kubernetes import KubernetesCluster
-from ...cycle import Scheduler
+from ...cycle import Scheduler, SchedulerObserver
 from ...framework import Status
+from .leadership import is_for_want_of_the_lease
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -55,20 +57,23 @@ class Figures:
 
 
 @record(eq=False)
-class StatusDisplay:
+class StatusDisplay(SchedulerObserver):
     """Shows the figures of a scheduler, in its own thread by its own timer."""
 
     cluster: KubernetesCluster
     on_terminal: bool = field(factory=sys.stderr.isatty)
-    _faults: int = field(default=0, init=False)
+    faults: int = field(default=0, init=False)
+    """Faults so far."""
     _last_fault: str = field(default="", init=False)
     _before: Figures | None = field(default=None, init=False)
     _before_at: float = field(default=0.0, init=False)
     _live: Live | None = field(default=None, init=False)
 
-    def on_fault(self, status: Status, pod: Pod | None) -> None:
-        """Note a fault; to be given to the scheduler."""
-        self._faults += 1
+    @override
+    def faulted(self, status: Status, pod: Pod | None) -> None:
+        if is_for_want_of_the_lease(status.error):
+            return
+        self.faults += 1
         self._last_fault = status.message if pod is None else f"{pod.key}: {status.message}"
 
     def begin(self, scheduler: Scheduler) -> None:
@@ -101,7 +106,7 @@ class StatusDisplay:
             rate = (bound - before.bound) / (now - self._before_at)
         self._before_at = now
         pools = {str(pool): count for pool, count in scheduler.core.queue.counts().items()}
-        return Figures(bound, rate, scheduler.binds_under_way(), pools, self._faults, self._last_fault)
+        return Figures(bound, rate, scheduler.binds_under_way(), pools, self.faults, self._last_fault)
 
     def _show(self, figures: Figures) -> None:
         before, self._before = self._before, figures

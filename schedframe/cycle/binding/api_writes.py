@@ -15,7 +15,7 @@ from ..._base.value import record
 from ...api import Pod, PodCondition
 from ...framework import Status
 from ..messages import WorkKind
-from ..metering.meter import Meter
+from ..observers import Observers
 from ..runtime.executors import Done, Executor, Work
 
 PATCH = "pod_status_patch"
@@ -35,7 +35,7 @@ class WriteContext(Protocol):
     executor: Executor
     on_loop: bool
     written: dict[str, tuple[WrittenStatus, ...]]
-    meter: Meter | None
+    observers: Observers
 
     def submit(self, kind: WorkKind, work: Work, done: Done) -> None:
         """Run work off the core."""
@@ -121,7 +121,7 @@ class PodWriteQueue:
 
     def _start(self, writes: _Writes) -> None:
         write = writes.present
-        if self._context.meter is not None:
+        if self._context.observers.write_ended is not None:
             writes.started = perf_counter()
         attempt = _attempted_on_loop if self._context.on_loop else _attempted
         self._context.submit(
@@ -132,8 +132,9 @@ class PodWriteQueue:
 
     def _finished(self, writes: _Writes, failure: Status | None) -> None:
         uid = writes.present.pod.uid
-        if self._context.meter is not None:
-            self._context.meter.write_ended(PATCH, failure is not None, perf_counter() - writes.started)
+        if self._context.observers.write_ended is not None:
+            seconds = perf_counter() - writes.started
+            self._context.observers.write_ended(PATCH, failure is not None, seconds)
         if failure is not None:
             writes.failed = True
             self._context.report(failure, writes.present.pod, writes.present.what)

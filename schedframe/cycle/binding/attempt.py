@@ -11,7 +11,6 @@ from ...api import Pod
 from ...framework import CycleState, Framework, Status
 from ...framework.binding import Binding
 from ...queue import QueuedPodInfo
-from ..tracing import AttemptTrace
 
 _PHASE_LOCK = threading.Lock()
 """Held while an attempt begins to bind, or is aborted: the executor's thread does one, the core the other."""
@@ -40,8 +39,8 @@ class Attempt(Binding):
     """Moment of :class:`PausedBindings` at which the executor last got it."""
     unknown_outcomes: int = 0
     """How often the cluster did not say what became of the bind."""
-    trace: AttemptTrace | None = None
-    """``None``: it is not traced."""
+    is_over: bool = False
+    """Whether observers know that it failed."""
 
     def __init__(self, info: QueuedPodInfo, pod: Pod, framework: Framework, state: CycleState) -> None:
         Binding.__init__(self, state)
@@ -53,8 +52,29 @@ class Attempt(Binding):
         self.deleted = False
         """The pod was deleted, or placed by another scheduler, while it was being bound."""
         self.started = self.searched = self.ended = 0.0
-        """When it was popped, when the search was over and when it had bound the pod, in seconds of
-        ``perf_counter``; ``started`` is 0 if it is not timed, or counted already."""
+        """When it was popped, when the search was over and when it ended, in seconds of
+        ``perf_counter``; 0 if it is not timed."""
+
+    @property
+    def profile(self) -> str:
+        """The scheduler name of its profile."""
+        return self.framework.profile_name
+
+    @property
+    def seconds(self) -> float:
+        """From the pop of the queue to the end, waiting in permit and binding included."""
+        return self.ended - self.started
+
+    @property
+    def search_seconds(self) -> float:
+        """The search for a node."""
+        return self.searched - self.started
+
+    @property
+    def pod_seconds(self) -> float:
+        """Seconds of the clock since the pod first entered the active queue."""
+        first = self.info.initial_attempt
+        return 0.0 if first is None else self.framework.handle.clock() - first
 
     @override
     def begin_bind(self) -> Status | None:

@@ -16,6 +16,7 @@ from ...framework.extender import is_interested
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
 from ..core import Core
 from ..messages import WorkKind
+from ..outcomes import BOUND
 from ..runtime.executors import Work
 from .activation import PODS_TO_ACTIVATE, activate_requested
 from .attempt import Attempt
@@ -151,8 +152,8 @@ def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
             core.report_returned(problem, assumed, "post_bind")
     if attempt.state.get(PODS_TO_ACTIVATE):
         activate_requested(core, attempt.state)
-    if attempt.started:
-        core.on_bound(attempt, core.now)
+    if attempt.started and (attempt_ended := core.observers.attempt_ended) is not None:
+        attempt_ended(attempt, BOUND)
 
 
 def _is_bound(core: Core, attempt: Attempt, uid: str, status: Status) -> bool:

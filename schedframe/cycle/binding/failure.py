@@ -8,10 +8,9 @@ from ..._base.value import record
 from ...framework import Code, CycleState, Diagnosis, Framework, NominatingInfo, Status
 from ...queue import NominatingMode, PodClass, QueuedPodInfo
 from ..core import Core
-from ..outcomes import AttemptResult
-from ..tracing import AttemptEnd
+from ..outcomes import AttemptOutcome, AttemptResult, in_one_line
 from .attempt import Attempt
-from .ended import observe
+from .ended import end
 from .pod_status import REASON_ERROR, REASON_UNSCHEDULABLE, report_unschedulable
 
 CLEAR_NOMINATION = NominatingInfo("")
@@ -74,7 +73,7 @@ def handle_failure(
     elif current.status.nominated_node_name:
         core.queue.nominator.add(current, mode=NominatingMode.NOOP)
     reason = REASON_UNSCHEDULABLE if status.is_rejected else REASON_ERROR
-    report_unschedulable(core, current, reason, _message(status, diagnosis), nominating)
+    report_unschedulable(core, current, reason, in_one_line(status, diagnosis), nominating)
 
 
 def requeue_interrupted(
@@ -91,24 +90,14 @@ def requeue_interrupted(
 
 
 def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | Rejection | None) -> None:
-    rejected = status.is_rejected
     if diagnosis is not None:
         plugins = diagnosis.unschedulable_plugins
         if diagnosis.pending_plugins:  # seldom; the union would copy the set for each attempt
             plugins = plugins | diagnosis.pending_plugins
     else:
-        plugins = {status.plugin} if rejected and status.plugin else set()
-    if core.meter is not None:
-        core.meter.failed(attempt, rejected, plugins)
-    if not core.observers and attempt.trace is None:
-        attempt.started = 0.0  # as observe() does: the attempt is counted
-        return
-    result = AttemptResult.UNSCHEDULABLE if rejected else AttemptResult.ERROR
-    rejected_by = tuple(sorted(plugins))
-    observe(core, attempt, result, rejected_by)
-    if attempt.trace is not None:
-        text = _message(status, diagnosis)
-        attempt.trace.ended(AttemptEnd(result, attempt.node_name, rejected_by, text, status.error))
+        plugins = {status.plugin} if status.is_rejected and status.plugin else set()
+    result = AttemptResult.UNSCHEDULABLE if status.is_rejected else AttemptResult.ERROR
+    end(core, attempt, AttemptOutcome(result, plugins, status, diagnosis))
 
 
 def _rejectors(
@@ -132,13 +121,3 @@ def _failure(status: Status) -> str:
     """Return the message of an error, which often names the plugin already, with the plugin."""
     named = not status.plugin or status.plugin in status.message
     return status.message if named else f"{status.plugin}: {status.message}"
-
-
-def _message(status: Status, diagnosis: Diagnosis | Rejection | None) -> str:
-    """Return one line for people; a rejection on the chosen node is worded as if that were the only node."""
-    if diagnosis is not None:
-        return diagnosis.message()
-    if not status.is_rejected or not status.plugin:
-        return status.message
-    reasons = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))
-    return f"0/1 nodes are available: {reasons}." if reasons else "0/1 nodes are available:"

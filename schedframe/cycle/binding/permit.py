@@ -70,8 +70,5 @@ class PermitDesk:
 
     def _ended(self, waiting: WaitingPod[Attempt], status: Status | None) -> None:
         core = self._core
-        if core.meter is not None:
-            core.meter.permit_ended(status, core.now - waiting.since)
-        trace = waiting.ticket.trace
-        if trace is not None:
-            trace.permit_ended(status)
+        if core.observers.permit_ended is not None:
+            core.observers.permit_ended(waiting.ticket, status, core.now - waiting.since)

@@ -1,14 +1,12 @@
-"""Calls of plugins: all are counted, those of one scheduling cycle in ten are measured.
+"""Calls of plugins: all are counted, those of sampled cycles are timed.
 
-A wrapper of each call counts and measures; plans without metrics have none. Which cycles are measured is
-drawn at random, so that no pattern in the order of pods hides a slow call.
+Plans without metrics have no wrappers.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
-from random import Random
+from collections.abc import Awaitable
 from time import perf_counter
 from typing import Any, Final
 
@@ -19,6 +17,7 @@ from ..._base.value import record
 from ...framework import Code, Status
 from ...framework.hook_calls import Call, ForNodes
 from ..latency import Histograms
+from ..sampled_calls import SampledCycles, draw, sampled, timed
 from . import catalogue
 
 POINT_OF_HOOK: Final = {
@@ -53,40 +52,7 @@ SUCCESS: Final = "Success"
 _ERROR: Final = "Error"
 _SKIP: Final = "Skip"
 SAMPLED: Final = 10
-"""Cycles, and events, for each one that is measured, on the average; cycles as in kube-scheduler."""
-FOLDED: Final = 100
-"""Measured cycles for each look at all series, which takes 20 µs, as long as a pod of ``basic`` does."""
-_draw: Final = Random().random
-"""Apart from the scheduler's generator, whose draws are the same with and without metrics."""
-
-
-def random_gap(mean: int) -> int:
-    """Return a number from 1 to 2 * *mean* - 1."""
-    return 1 + int(_draw() * (2 * mean - 1))
-
-
-@record(eq=False)
-class MeasuredCycles:
-    """Sampling of scheduling cycles. The core's thread writes, others may read."""
-
-    now: bool = False
-    """Whether the cycle under way, or the last one, is measured."""
-    _left: int = field(factory=lambda: random_gap(SAMPLED))
-    """Cycles up to the next one that is measured; at least 1 between cycles."""
-    fold: Callable[[], None] = lambda: None
-    """Counts the durations that wait for it; called in one of :data:`FOLDED` measured cycles."""
-    _until_fold: int = 1
-
-    def begin(self) -> None:
-        """Choose whether the cycle that begins is measured."""
-        self._left -= 1
-        self.now = not self._left
-        if self.now:
-            self._left = random_gap(SAMPLED)
-            self._until_fold -= 1
-            if not self._until_fold:
-                self._until_fold = FOLDED
-                self.fold()
+"""Cycles for each one that is sampled, on the average, as in kube-scheduler."""
 
 
 @record(eq=False)
@@ -96,14 +62,18 @@ class CallSeries:
     evaluations: int = 0
     """Calls so far that did not skip the pod."""
     durations: Histograms = field(factory=lambda: Histograms(catalogue.CALL_SECONDS.bounds))
-    """Of measured calls, by status."""
+    """Of timed calls, by status."""
+
+    def ended(self, seconds: float, answer: Any) -> None:
+        """Count the time of a call; *answer* is what it returned or raised."""
+        self.durations[_label_of(answer)].add(seconds)
 
 
 @record(eq=False)
 class PluginCalls:
     """The calls of one profile; a :class:`~schedframe.framework.hook_calls.LoopGuard`."""
 
-    cycles: MeasuredCycles
+    cycles: SampledCycles
     points: Histograms
     """Runs by extension point and status: those of pre_bind and bind are added here."""
     series: dict[tuple[str, str], CallSeries] = field(factory=dict)
@@ -114,30 +84,30 @@ class PluginCalls:
         return self.series.setdefault((plugin, point), CallSeries())
 
     def guarded(self, call: Call, hook: str, plugin: str) -> Call:
-        """Return a function that does what *call* does, counts it and measures some calls."""
+        """Return a function that does what *call* does, counts it and times some calls."""
         point = POINT_OF_HOOK.get(hook)
         if point is None:
             return call
         series = self.of(plugin, point)
         if hook in _RUNS:
             return self._timed(call, series, point)
-        measured = _measured(call, series)
+        in_sample = timed(call, series.ended)
         if point in _EVALUATED:
-            return _counted(call, measured, series, self.cycles)
-        return _sampled(call, measured, self.cycles)
+            return _counted(call, in_sample, series, self.cycles)
+        return sampled(call, in_sample, self.cycles)
 
     def in_loops(self, call: Call, hook: str, plugin: str) -> ForNodes:
         """Return a function from the number of nodes in a loop to what the loop calls for each of them.
 
-        It counts the calls at once, and measures each of them in one cycle of a hundred: with the wrapper of
-        :meth:`guarded` a pod whose plugins are called node by node takes 1.6 times as long.
+        It counts the calls at once, and times each of them in one sampled cycle of as many: with the wrapper
+        of :meth:`guarded` a pod whose plugins are called node by node takes 1.6 times as long.
         """
         series, cycles = self.of(plugin, POINT_OF_HOOK[hook]), self.cycles
-        measured = _measured(call, series)
+        in_sample, mean = timed(call, series.ended), cycles.mean
 
         def chosen(count: int) -> Call:
             series.evaluations += count
-            return measured if cycles.now and _draw() * SAMPLED < 1 else call
+            return in_sample if cycles.now and draw() * mean < 1 else call
 
         return chosen
 
@@ -187,41 +157,15 @@ class PluginCalls:
         return timed
 
 
-def _measured(call: Call, series: CallSeries) -> Call:
-    """Return a function that does what *call* does, and measures it."""
-    durations = series.durations
-
-    def measured(*arguments: Any) -> Any:
-        start = perf_counter()
-        try:
-            answer = call(*arguments)
-        except plugin_faults():
-            durations[_ERROR].add(perf_counter() - start)
-            raise
-        durations[_label_of(answer)].add(perf_counter() - start)
-        return answer
-
-    return measured
-
-
-def _sampled(call: Call, measured: Call, cycles: MeasuredCycles) -> Call:
-    """Return a function that does what *call* does, and measures it in some cycles."""
-
-    def sampled(*arguments: Any) -> Any:
-        return measured(*arguments) if cycles.now else call(*arguments)
-
-    return sampled
-
-
-def _counted(call: Call, measured: Call, series: CallSeries, cycles: MeasuredCycles) -> Call:
-    """Return a function that does what *call* does, counts it, and measures it in some cycles.
+def _counted(call: Call, in_sample: Call, series: CallSeries, cycles: SampledCycles) -> Call:
+    """Return a function that does what *call* does, counts it, and times it in some cycles.
 
     The hooks that are counted have three arguments.
     """
 
     def counted(state: Any, pod: Any, about: Any) -> Any:
         try:
-            answer = (measured if cycles.now else call)(state, pod, about)
+            answer = (in_sample if cycles.now else call)(state, pod, about)
         except plugin_faults():
             series.evaluations += 1
             raise
@@ -232,23 +176,13 @@ def _counted(call: Call, measured: Call, series: CallSeries, cycles: MeasuredCyc
     return counted
 
 
-@record(eq=False)
-class EveryCall:
-    """Durations of all calls of one profile; an :class:`~schedframe.framework.Observer`."""
-
-    durations: Histograms = field(factory=Histograms)
-    """By hook and plugin."""
-
-    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        """Count a call."""
-        self.durations[point, plugin].add(seconds)
-
-
 def _label_of(answer: Any) -> str:
-    """Return the status in the answer of a hook; answers that are none are successes."""
+    """Return the status in the answer of a hook, or for what it raised; other answers are successes."""
     if isinstance(answer, tuple) and answer:
         answer = answer[-1]
-    return answer.code.label if isinstance(answer, Status) else SUCCESS
+    if isinstance(answer, Status):
+        return answer.code.label
+    return _ERROR if isinstance(answer, BaseException) else SUCCESS
 
 
 def _label_of_run(answer: Any) -> str:

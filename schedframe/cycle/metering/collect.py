@@ -11,8 +11,8 @@ from ...queue import Pool, glance
 from ..core import Core
 from ..latency import Distribution, Histogram
 from . import catalogue
+from .counts import MOST_ATTEMPTS, Counts, ProfileMeter
 from .families import Metric, MetricFamily, MetricValue
-from .meter import MOST_ATTEMPTS, Meter, ProfileMeter
 
 _QUEUE_OF: Mapping[Pool, str] = {
     Pool.ACTIVE: "active",
@@ -24,13 +24,14 @@ _QUEUE_OF: Mapping[Pool, str] = {
 _Samples = dict[tuple[str, ...], MetricValue]
 
 
-def collect(core: Core, meter: Meter) -> list[MetricFamily]:
+def collect(meter: Counts) -> list[MetricFamily]:
     """Return all metrics that have samples. O(samples + pods that are active or back off)."""
-    found = {metric: samples for metric, samples in _all(core, meter) if samples}
+    found = {metric: samples for metric, samples in _all(meter) if samples}
     return [MetricFamily(metric, found[metric]) for metric in catalogue.METRICS if metric in found]
 
 
-def _all(core: Core, meter: Meter) -> Iterator[tuple[Metric, _Samples]]:
+def _all(meter: Counts) -> Iterator[tuple[Metric, _Samples]]:
+    core = meter.core
     yield from _attempts(meter.profiles)
     yield from _plugins(meter.profiles)
     yield catalogue.HINT_SECONDS, _distributions(meter.hints)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 from ..._base.value import value
 from ..latency import Distribution
@@ -56,14 +56,6 @@ def _plain(value: MetricValue) -> dict[str, Any]:
     if not isinstance(value, Distribution):
         return {"value": value}
     return {"count": value.count, "sum": value.total, "buckets": dict(value.cumulative())}
-
-
-class MetricsSink(Protocol):
-    """Shows the metrics of schedulers."""
-
-    def attach(self, source: Callable[[], list[MetricFamily]]) -> None:
-        """Show what *source* returns, too; it may be called in any thread, and after the scheduler ended."""
-        ...
 
 
 def merged(sources: Iterable[Iterable[MetricFamily]]) -> list[MetricFamily]:

@@ -35,7 +35,8 @@ def apply_outcome(
     A member that permit makes wait brings those back at once that were rejected before it: their group is
     about to run.
     """
-    searched = perf_counter() if started else 0.0
+    observed = core.observers if core.observers.follow_attempts else None
+    searched = perf_counter()
     for evict in outcome.evictions if outcome.result is GroupResult.WAITING else ():
         evict()
     found = {member.pod.uid: member for member in outcome.members}
@@ -45,11 +46,10 @@ def apply_outcome(
         member = found.get(info.uid)
         state = outcome.state if member is None else member.attempt.state
         attempt = Attempt(info, info.pod, framework, state)
-        attempt.started, attempt.searched = started, searched
-        if core.tracing is not None:
-            attempt.trace = core.tracing.begin(framework.profile_name, info, started)
-        if attempt.trace is not None:
-            attempt.trace.search_ended()
+        if observed is not None:
+            attempt.started, attempt.searched = started, searched
+            if observed.attempt_began is not None:
+                observed.attempt_began(framework.profile_name, info, started)
         if member is None:
             # A rejection before any member was tried says nothing about nominations; an error ends them.
             kept = CLEAR_NOMINATION if outcome.result is GroupResult.FAILED else None
@@ -63,8 +63,8 @@ def apply_outcome(
                 requeued.clear()
         else:
             _fail(core, attempt, member, outcome)
-        if attempt.trace is not None:
-            attempt.trace.leave()
+        if observed is not None and observed.cycle_ended is not None:
+            observed.cycle_ended(attempt)
         if info.pool is not Pool.IN_FLIGHT:
             requeued.append(info.pod)
     if waiting:

@@ -16,18 +16,18 @@ from ...state import GroupCache
 from ..binding.attempt import Attempt
 from ..binding.failure import handle_failure, requeue_interrupted
 from ..core import Core
+from ..outcomes import GroupAttempt
 from ..search.decision import Decision
 from .apply import apply_outcome
 from .choice import PlacementChoice
 from .condition import write_condition
 from .listed_terms import ListedTerms
-from .outcome import GroupAttempt, GroupOutcome, GroupResult
+from .outcome import GroupOutcome, GroupResult
 from .preemption import preempt_for_group
 from .trial import Trial
 
 _DIFFERENT = Status.unschedulable("the members of the group name different schedulers")
 DELETED = "skip schedule deleting pod: "
-Observe = Callable[[GroupAttempt], None]
 
 
 @record(eq=False)
@@ -56,26 +56,25 @@ class GroupCycle:
     """The cycles of groups, of all profiles."""
 
     core: Core
-    record: Callable[[Framework, QueuedPodInfo, Decision], None] | None = None
-    observe: Observe | None = None
-    """Called with each attempt for a group."""
     searches: int = 0
     """Attempts in which members were tried; in the others the outcome was known."""
     _known: dict[str, Known] = field(factory=dict)
     """Outcomes of failed attempts by group; those of groups that are gone are dropped now and then."""
+    _search_seconds: float | None = None
+    """Of the present attempt; ``None`` if its outcome was known."""
 
     def __attrs_post_init__(self) -> None:
         self.queue.scale_backoff(self.backoff_size)
 
     def run(self, popped: QueuedPodInfo, key: str) -> Decision | None:
         """Attempt to place the group *key*, of which *popped* was popped; ``None`` if no member is left."""
-        started = perf_counter() if self.core.times_attempts else 0.0
+        started = perf_counter()
         queue = self.queue
         others = [pod for pod in self.core.members.unscheduled(key) if pod.uid != popped.uid]
         infos = sorted([popped, *queue.pop_members(others)], key=_order)
         framework = self.core.frameworks[popped.pod.spec.scheduler_name]
         if self._differ(framework, infos):
-            self._observe(key, popped, None)
+            self._observe(key, popped, None, framework, started)
             return _undecided(infos[0].pod, _DIFFERENT)
         infos = [info for info in infos if not self._is_settled(framework, info)]
         if not infos:
@@ -87,9 +86,7 @@ class GroupCycle:
             requeue_interrupted(self.core, framework, infos, error)
             raise
         write_condition(self.core, key, outcome)
-        if self.core.meter is not None:
-            self.core.meter.group_ended(framework, outcome.result.label, perf_counter() - started)
-        self._observe(key, popped, outcome)
+        self._observe(key, popped, outcome, framework, started)
         if outcome.members:
             return outcome.members[0].decision
         return _undecided(infos[0].pod, Status.unschedulable(outcome.message))
@@ -126,7 +123,7 @@ class GroupCycle:
     def _outcome(self, framework: Framework, key: str, infos: list[QueuedPodInfo]) -> GroupOutcome:
         """Return what becomes of the group."""
         known = self._known.pop(key, None)
-        core = self.core
+        core, self._search_seconds = self.core, None
         pod_group = core.objects.get("PodGroup", key)
         is_same = known is not None and known.framework is framework
         if known is not None and is_same and known.holds(self._stamp(), pod_group, infos):
@@ -140,10 +137,9 @@ class GroupCycle:
         )
         self.searches += 1
         terms = ListedTerms(core.cache.table)
-        started = perf_counter() if core.meter is not None else 0.0
+        started = perf_counter()
         outcome = self.algorithm(framework, group, infos, terms)
-        if core.meter is not None:
-            core.meter.group_searches.add(perf_counter() - started)
+        self._search_seconds = perf_counter() - started
         hopeless = outcome.result is GroupResult.UNSCHEDULABLE
         if hopeless and self.preempts_groups:
             again = self.repeat(framework, group, infos, terms)
@@ -195,13 +191,8 @@ class GroupCycle:
         *terms*: of the attempt; ``None`` makes those of an attempt that begins now.
         """
         terms = terms or ListedTerms(self.core.cache.table)
-        record = None
-        if self.record is not None and preempts:
-            note = self.record
-
-            def record(info: QueuedPodInfo, decision: Decision) -> None:
-                note(framework, info, decision)
-
+        decided = self.core.observers.decided if preempts else None
+        record = None if decided is None else partial(decided, framework.profile_name)
         if self.core.feature_gates.enabled("TopologyAwareWorkloadScheduling"):
             choice = PlacementChoice(self.core, framework, record, terms=terms)
             return choice.run(group, infos, preempts=preempts)
@@ -214,10 +205,21 @@ class GroupCycle:
         others = core.objects.changes - core.objects.version("PodGroup")
         return core.cache.changes, others, core.queue.nominator.version
 
-    def _observe(self, key: str, popped: QueuedPodInfo, outcome: GroupOutcome | None) -> None:
-        if self.observe is not None:
+    def _observe(
+        self,
+        key: str,
+        popped: QueuedPodInfo,
+        outcome: GroupOutcome | None,
+        framework: Framework,
+        started: float,
+    ) -> None:
+        group_ended = self.core.observers.group_ended
+        if group_ended is not None:
             tried = () if outcome is None else tuple([member.pod.key for member in outcome.members])
-            self.observe(GroupAttempt(key, popped.key, tried, outcome))
+            seconds = perf_counter() - started
+            profile, searched = framework.profile_name, self._search_seconds
+            result = "" if outcome is None else outcome.result.label
+            group_ended(GroupAttempt(key, popped.key, tried, profile, result, seconds, searched, outcome))
 
     @property
     def queue(self) -> GroupQueue:

@@ -119,15 +119,3 @@ class GroupOutcome:
     def placed(self) -> tuple[Pod, ...]:
         """Return the members that found a node, each with it."""
         return tuple([each.pod.with_node_name(each.node_name) for each in self.members if each.node_name])
-
-
-@record(frozen=True, eq=False)
-class GroupAttempt:
-    """One attempt for a group, for observers."""
-
-    key: str
-    popped: str
-    """Key of the member at the head of the queue."""
-    order: tuple[str, ...]
-    """Keys of the members in the order in which they were tried; empty if it ended before."""
-    outcome: GroupOutcome | None

@@ -106,8 +106,8 @@ class Trial:
     def _try(self, info: QueuedPodInfo) -> MemberOutcome:
         core, pod = self.core, info.pod
         self.terms.prepare(pod)
-        if core.meter is not None:
-            core.meter.cycles.begin()
+        if core.observers.begin_cycle is not None:
+            core.observers.begin_cycle()
         if self.placement is None:
             decision = core.search.decide(self.framework, pod)
         else:

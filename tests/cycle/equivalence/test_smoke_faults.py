@@ -22,6 +22,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.cycle import observing
 from schedframe.cycle.equivalence.cache import EquivalenceCache
 from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
 from schedframe.cycle.equivalence.evaluate.rowwise import RowwiseEvaluator
@@ -36,7 +37,9 @@ def test_a_node_that_joins_while_slots_of_the_matrix_are_stale(monkeypatch: pyte
     lowered(monkeypatch, rows_per_class=1 << 20, matrix_min_classes=2)
     faults: list[Status] = []
     cluster = InMemoryCluster()
-    scheduler = Scheduler(cluster, seed=0, on_fault=lambda status, pod: faults.append(status))
+    scheduler = Scheduler(
+        cluster, seed=0, observers=[observing(faulted=lambda status, pod: faults.append(status))]
+    )
     numbers = iter(range(10_000))
 
     def create(*sizes: str) -> None:

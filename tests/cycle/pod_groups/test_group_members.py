@@ -131,7 +131,7 @@ def test_a_nomination_outlasts_an_attempt_without_any_placement() -> None:
 def test_a_nomination_ends_with_an_attempt_that_fails() -> None:
     running = pod("b", "g", nodeName="n")  # on a node without the label of the constraint
     cluster, scheduler, _ = scheduler_of(node("n"), running, group("g", 1, ZONE), gates=TOPOLOGY)
-    scheduler.core.on_fault = lambda status, pod: None
+    scheduler.core.observers.faulted = lambda status, pod: None
     cluster.create(pod("a", "g") | {"status": {"nominatedNodeName": "n"}})
     scheduler.run_until_idle()
     found = cluster.get("Pod", "default/a")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schedframe.cycle.metering.collect import collect
 from schedframe.metrics import SchedulerMetrics
+from tests.meters import counts_of
 
 from .helpers import group, node, pod, scheduler_of
 
@@ -11,16 +12,14 @@ DEFAULT = "default-scheduler"
 
 
 def test_attempts_for_groups_and_their_members_are_counted() -> None:
-    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3), metrics=SchedulerMetrics())
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3), observers=[SchedulerMetrics()])
     for name in "abc":
         cluster.create(pod(name, "g"))
     scheduler.run_until_idle()
     cluster.create(node("m", cpu=2))
     clock.advance(20)
     scheduler.run_until_idle()
-    meter = scheduler.core.meter
-    assert meter is not None
-    found = {each.metric.name: each.samples for each in collect(scheduler.core, meter)}
+    found = {each.metric.name: each.samples for each in collect(counts_of(scheduler))}
     results = {("unschedulable", DEFAULT): 1, ("scheduled", DEFAULT): 1}
     assert found["scheduler_podgroup_schedule_attempts_total"] == results
     durations = found["scheduler_podgroup_scheduling_attempt_duration_seconds"]

@@ -55,7 +55,7 @@ def test_a_gang_runs_only_as_a_whole_and_where_an_assignment_exists(world: dict[
         *objects, group("g", world["at_least"], world["key"]), gates=TOPOLOGY, verify=1.0
     )
     faults: list[Any] = []
-    scheduler.core.on_fault = lambda status, pod: faults.append(status)
+    scheduler.core.observers.faulted = lambda status, pod: faults.append(status)
     for number, cpu in enumerate(members):
         cluster.create(pod(f"p{number}", "g", cpu=cpu))
     scheduler.run_until_idle()

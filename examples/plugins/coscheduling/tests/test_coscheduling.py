@@ -108,7 +108,10 @@ def test_no_pod_holds_resources_after_its_group_was_rejected() -> None:
 def test_pods_wait_for_the_last_one_and_then_go_together() -> None:
     world = simulation(node(), node("n2"), group(minimum=3))
     seen: list[list[str]] = []
-    world.schedule(pods(3), on_cycle=lambda decision: seen.append(running(world)))
+    world.add(*pods(3))
+    while world.scheduler.schedule_one() is not None:
+        seen.append(running(world))
+    world.schedule()
     assert seen == [[], [], []] or seen[:2] == [[], []]
     assert running(world) == ["nginx-0", "nginx-1", "nginx-2"]
 
@@ -231,7 +234,9 @@ def test_a_rejected_group_backs_off_as_configured() -> None:
 
 def order(world: Simulation, *made: dict[str, Any]) -> list[str]:
     seen: list[str] = []
-    world.schedule(made, on_cycle=lambda decision: seen.append(decision.pod.name))
+    world.add(*made)
+    while (decision := world.scheduler.schedule_one()) is not None:
+        seen.append(decision.pod.name)
     return seen
 
 

@@ -61,7 +61,9 @@ def order(*pods: dict[str, Any]) -> list[str]:
     node = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": room}}
     world = Simulation([node], CONFIG, plugins={} if "QOSSort" in installed else {"QOSSort": QOSSort})
     seen: list[str] = []
-    world.schedule(pods, on_cycle=lambda decision: seen.append(decision.pod.name))
+    world.add(*pods)
+    while (decision := world.scheduler.schedule_one()) is not None:
+        seen.append(decision.pod.name)
     return seen
 
 

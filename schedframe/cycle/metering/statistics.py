@@ -8,16 +8,14 @@ from typing import Any
 from attrs import asdict, evolve
 from typing_extensions import override
 
-from .._base.brief import brief_of
-from .._base.tables import Cell, Table, Tabular
-from .._base.value import record
-from .core import Core
-from .latency import Histogram, Latency
-from .metering.calls import EveryCall
-from .metering.collect import collect
-from .metering.families import MetricFamily
-from .metering.meter import Meter, ProfileMeter
-from .outcomes import AttemptResult
+from ..._base.brief import brief_of
+from ..._base.tables import Cell, Table, Tabular
+from ..._base.value import record
+from ..latency import Histogram, Latency
+from ..outcomes import AttemptResult
+from .collect import collect
+from .counts import Counts, ProfileMeter
+from .families import MetricFamily
 
 
 @record(frozen=True)
@@ -35,11 +33,9 @@ class ProfileStatistics:
     rejections: Mapping[str, int]
     """Plugin → attempts that it rejected, alone or with others."""
     points: Mapping[str, Latency]
-    """Extension point → runs of all its plugins, see :class:`~schedframe.framework.PointObserver`."""
+    """Extension point → runs of all its plugins, see :meth:`.SchedulerObserver.point_ended`."""
     plugins: Mapping[str, Mapping[str, Latency]]
-    """Hook → plugin → its calls; with ``metrics`` alone, extension point → plugin → a sample of them. Answers
-    from the equivalence cache are no calls.
-    """
+    """Extension point → plugin → its calls in sampled cycles. Answers from a cache are no calls."""
 
 
 @record(frozen=True, repr=False)
@@ -101,8 +97,8 @@ def _latencies(profile: ProfileStatistics) -> list[tuple[str, str | None, Latenc
     if profile.pod_seconds is not None:
         found.append(("pod", None, profile.pod_seconds))
     found += [(f"point: {point}", None, latency) for point, latency in profile.points.items()]
-    for hook, plugins in profile.plugins.items():
-        found += [(f"hook: {hook}", plugin, latency) for plugin, latency in plugins.items()]
+    for point, plugins in profile.plugins.items():
+        found += [(f"calls: {point}", plugin, latency) for plugin, latency in plugins.items()]
     return found
 
 
@@ -112,21 +108,22 @@ def _plain(_instance: object, _attribute: object, value: Any) -> Any:
     return value
 
 
-def statistics_of(core: Core, meter: Meter) -> Statistics:
+def statistics_of(meter: Counts) -> Statistics:
     """Return the figures so far. Core only."""
+    core = meter.core
     return Statistics(
         core.clock() - meter.since,
-        {name: _of_profile(counts, core.calls.get(name)) for name, counts in meter.profiles.items()},
+        {name: _of_profile(counts) for name, counts in meter.profiles.items()},
         {str(pool): count for pool, count in core.queue.counts().items()},
         core.cache.table.num_nodes,
         len(core.cache.states),
         len(core.waiting),
         len(core.binding),
-        {family.metric.name: family for family in collect(core, meter)},
+        {family.metric.name: family for family in collect(meter)},
     )
 
 
-def _of_profile(counts: ProfileMeter, calls: EveryCall | None) -> ProfileStatistics:
+def _of_profile(counts: ProfileMeter) -> ProfileStatistics:
     pod_seconds = Histogram.total(counts.pod_seconds.values())
     by_result = zip(AttemptResult, (counts.scheduled, counts.unschedulable, counts.failed), strict=True)
     return ProfileStatistics(
@@ -136,7 +133,7 @@ def _of_profile(counts: ProfileMeter, calls: EveryCall | None) -> ProfileStatist
         dict(sorted(counts.attempts().items())),
         dict(sorted(counts.rejections.items())),
         _points(counts),
-        _sampled(counts) if calls is None else _all_calls(calls),
+        _calls(counts),
     )
 
 
@@ -148,15 +145,7 @@ def _points(counts: ProfileMeter) -> dict[str, Latency]:
     return {point: Histogram.total(found).latency() for point, found in by_point.items()}
 
 
-def _all_calls(calls: EveryCall) -> dict[str, dict[str, Latency]]:
-    plugins: dict[str, dict[str, Latency]] = {}
-    # A copy, because pre_bind and bind add calls in other threads.
-    for (hook, plugin), histogram in list(calls.durations.items()):
-        plugins.setdefault(hook, {})[plugin] = histogram.latency()
-    return plugins
-
-
-def _sampled(counts: ProfileMeter) -> dict[str, dict[str, Latency]]:
+def _calls(counts: ProfileMeter) -> dict[str, dict[str, Latency]]:
     plugins: dict[str, dict[str, Latency]] = {}
     for (plugin, point), series in list(counts.calls.series.items()):
         durations = Histogram.total(list(series.durations.values()))
