@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from schedframe import (
     Action,
     ClusterEvent,
-    ClusterPort,
+    CycleState,
     EventResource,
     Handle,
     NotFound,
@@ -22,11 +22,12 @@ from schedframe import (
     Status,
 )
 from schedframe.api import AllocationResult, ResourceClaim
+from schedframe.framework import Report
 from schedframe.queue import EventOf
 
 from .claims.extended_resources import IN_MEMORY, claim_in_memory
 from .claims.lookup import has_binding_conditions, is_idle_but_for, is_overdue, is_ready, is_reserved_for
-from .claims.tracker import ClaimTracker, ClaimWrite, with_status
+from .claims.tracker import ClaimTracker, with_status
 from .claims.writes import (
     allocating,
     change_claim,
@@ -37,7 +38,7 @@ from .claims.writes import (
     note_in_pod,
     reread,
 )
-from .cycle_state import PodClaims
+from .cycle_state import POD_CLAIMS, PodClaims
 
 logger = logging.getLogger("schedframe")
 
@@ -56,12 +57,26 @@ _DELETED = Status.unschedulable(DELETED)
 _CLAIM_CHANGED = ClusterEvent(EventResource.RESOURCE_CLAIM, Action.ALL)
 
 
+@frozen(eq=False)
+class ClaimNews:
+    """What pre_bind learnt about a claim of its pod, for the core."""
+
+    index: int
+    """Of the claim, in the order of the pod."""
+    uid: str
+    """Uid under which the allocation is in flight; not that of the claim if the write created it."""
+    claim: ResourceClaim | None
+    """Its newest version; ``None``: the outcome of the write is unknown."""
+    is_written: bool = False
+    """Whether it has the allocation now, and the pod's reservation."""
+
+
 @define(eq=False)
 class ClaimBinding:
     """Writes the allocations that filter found.
 
-    All methods run on the core except ``pre_bind``, which uses only the cluster, the claims of the cycle and
-    :meth:`ClaimTracker.report`.
+    All methods run on the core except ``pre_bind``. That one uses the cluster and reads the claims of the
+    cycle; what it learns reaches the core by reports, which :meth:`learn` takes in.
     """
 
     _handle: Handle
@@ -69,7 +84,26 @@ class ClaimBinding:
     _timeout: float
     """Seconds within which devices must get ready."""
     _rereading: set[str] = field(factory=set)
-    """Uids of claims about which the cluster is being request."""
+    """Uids of claims about which the cluster is being asked."""
+    _report: Report[ClaimNews] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._report = self._handle.reporter("DynamicResources", self.learn)
+
+    def learn(self, state: CycleState | None, news: ClaimNews) -> None:
+        """Take in what pre_bind learnt."""
+        pod_claims = None if state is None else state.get(POD_CLAIMS)
+        if news.claim is None:
+            if pod_claims is not None:
+                pod_claims.unconfirmed.add(news.uid)
+            return
+        if pod_claims is not None:
+            pod_claims.claims[news.index] = news.claim
+        if news.is_written:
+            self._tracker.assume(news.claim)
+            self._tracker.settle(news.uid)
+            if pod_claims is not None:
+                pod_claims.unconfirmed.discard(news.uid)
 
     # ---- reserve and back --------------------------------------------------------------------------------
 
@@ -92,7 +126,7 @@ class ClaimBinding:
         """Release the devices. Idempotent; writes are undone off the core."""
         self._tracker.sync()
         for index in pod_claims.reserved:
-            uid = _uid_in_flight(pod_claims, index, pod)
+            uid = _uid_in_flight(pod_claims, pod_claims.claims, index, pod)
             if uid in pod_claims.unconfirmed:
                 self._tracker.mark_unconfirmed(uid, pod_claims.claims[index])
                 self._reread(pod_claims.claims[index], uid)
@@ -181,51 +215,53 @@ class ClaimBinding:
 
     # ---- off the core ------------------------------------------------------------------------------------
 
-    def pre_bind(self, pod_claims: PodClaims, pod: Pod, node_name: str) -> Status | None:
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Write what is not written yet, then wait for the devices. Called again after each wait."""
-        cluster = self._handle.cluster
+        pod_claims = state.read(POD_CLAIMS)
+        claims = list(pod_claims.claims)  # the core has them by reports
         for index, claim in enumerate(pod_claims.claims):
             if is_reserved_for(claim, pod):
                 continue
+            uid = _uid_in_flight(pod_claims, claims, index, pod)
             try:
-                self._write(cluster, pod_claims, index, pod, node_name)
+                self._write(_Write(state, pod, claims, index, uid))
             except OutcomeUnknown as error:
-                pod_claims.unconfirmed.add(_uid_in_flight(pod_claims, index, pod))
-                return self._wait(pod_claims, [pod_claims.claims[index]], SECONDS_UNTIL_REREAD, error)
-        return self._wait_for_devices(cluster, pod_claims, pod)
+                self._report(state, pod, ClaimNews(index, uid, None))
+                return self._wait(pod_claims, [claims[index]], SECONDS_UNTIL_REREAD, error)
+        return self._wait_for_devices(state, claims, pod)
 
-    def _write(
-        self, cluster: ClusterPort, pod_claims: PodClaims, index: int, pod: Pod, node_name: str
-    ) -> None:
+    def _write(self, write: _Write) -> None:
+        state, pod, claims, index, uid = write.state, write.pod, write.claims, write.index, write.uid
+        cluster, pod_claims = self._handle.cluster, state.read(POD_CLAIMS)
         result = pod_claims.reserved.get(index)
         if result is not None:
             result = AllocationResult(result.devices, result.node_selector, self._handle.clock())
-        uid = _uid_in_flight(pod_claims, index, pod)
         again = uid in pod_claims.unconfirmed
-        claim = pod_claims.claims[index]
         mappings = None
-        if pod_claims.extended and index == len(pod_claims.claims) - 1:
+        if pod_claims.extended and index == len(claims) - 1:
             substitute = pod_claims.chosen.request.substitute if pod_claims.chosen is not None else None
             if substitute is None or result is None:
                 return
             mappings = substitute.mappings
-            if claim.name == IN_MEMORY:
-                claim = pod_claims.claims[index] = create_claim(cluster, substitute.claim(pod), again=again)
-        written = change_claim(cluster, claim, allocating(pod, result), again=again)
-        self._tracker.report(ClaimWrite(written, uid))
-        pod_claims.unconfirmed.discard(uid)
-        pod_claims.claims[index] = written
+            if claims[index].name == IN_MEMORY:
+                claims[index] = create_claim(cluster, substitute.claim(pod), again=again)
+                self._report(state, pod, ClaimNews(index, uid, claims[index]))
+        claims[index] = change_claim(cluster, claims[index], allocating(pod, result), again=again)
+        self._report(state, pod, ClaimNews(index, uid, claims[index], is_written=True))
         if mappings is not None:
-            note_in_pod(cluster, pod, written, mappings)
+            note_in_pod(cluster, pod, claims[index], mappings)
 
-    def _wait_for_devices(self, cluster: ClusterPort, pod_claims: PodClaims, pod: Pod) -> Status | None:
-        if not any(has_binding_conditions(claim) for claim in pod_claims.claims):
+    def _wait_for_devices(self, state: CycleState, claims: list[ResourceClaim], pod: Pod) -> Status | None:
+        if not any(has_binding_conditions(claim) for claim in claims):
             return None
-        now = self._handle.clock()
-        for index, known in enumerate(pod_claims.claims):
+        cluster, now, pod_claims = self._handle.cluster, self._handle.clock(), state.read(POD_CLAIMS)
+        for index, known in enumerate(claims):
             if known.status.allocation is None:
                 continue
-            claim = pod_claims.claims[index] = reread(cluster, known)
+            claim = claims[index] = reread(cluster, known)
+            if claim is not known:
+                uid = _uid_in_flight(pod_claims, claims, index, pod)
+                self._report(state, pod, ClaimNews(index, uid, claim))
             if is_ready(claim):
                 continue
             if is_overdue(claim, self._timeout, now):
@@ -234,7 +270,7 @@ class ClaimBinding:
                 cluster.record_event(
                     pod, "Normal", "BindingConditionsPending", f"waiting for devices of claim {claim.name}"
                 )
-            slow = [each for each in pod_claims.claims if has_binding_conditions(each)]
+            slow = [each for each in claims if has_binding_conditions(each)]
             return self._wait(pod_claims, slow, self._timeout, PluginError(ERR_BINDING_TIMEOUT))
         return None
 
@@ -256,8 +292,21 @@ class ClaimBinding:
         return Status.wait(min(seconds, left), events=events)
 
 
-def _uid_in_flight(pod_claims: PodClaims, index: int, pod: Pod) -> str:
+@frozen(eq=False)
+class _Write:
+    """The write of one claim."""
+
+    state: CycleState
+    pod: Pod
+    claims: list[ResourceClaim]
+    """As pre_bind knows them; gets the new version."""
+    index: int
+    uid: str
+    """Under which the allocation is in flight."""
+
+
+def _uid_in_flight(pod_claims: PodClaims, claims: list[ResourceClaim], index: int, pod: Pod) -> str:
     """Return the uid under which the tracker has the allocation of that claim while it is written."""
-    if pod_claims.extended and index == len(pod_claims.claims) - 1:
+    if pod_claims.extended and index == len(claims) - 1:
         return claim_in_memory(pod).uid
-    return pod_claims.claims[index].uid
+    return claims[index].uid

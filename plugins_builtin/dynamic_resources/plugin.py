@@ -220,11 +220,10 @@ class DynamicResources:
     @hookimpl
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
         """Write allocations and reservations, then wait until the devices are ready."""
-        pod_claims = state.read(POD_CLAIMS)
-        if not pod_claims.claims:
+        if not state.read(POD_CLAIMS).claims:
             return None
         try:
-            return self._binding.pre_bind(pod_claims, pod, node_name)
+            return self._binding.pre_bind(state, pod, node_name)
         except PluginError as error:  # of a claim that changed, or devices that do not get ready
             return Status.from_error(str(error))
 

@@ -96,17 +96,19 @@ class Assumption(Generic[T]):
     holders: set[str]
     """Uids of the pods whose attempts rely on it."""
     written: T | None = None
-    """The version that the cluster stored. Set by the writing thread; only the core uses the other fields."""
+    """The version that the cluster stored, as the core knows it: by a report."""
+    stored: T | None = None
+    """The same as soon as it is written, for the threads that write."""
 
-    def write(self, cluster: ClusterPort) -> Awaitable[None] | None:
-        """Write the change, and set ``written``. Any thread; idempotent.
+    def write(self, cluster: ClusterPort, report: Callable[[T], object]) -> Awaitable[None] | None:
+        """Write the change, set ``stored`` and report it. Any thread; idempotent.
 
         Return what is to be awaited on the thread of a remote cluster's loop, ``None`` in any other one. If
         the cluster has the change already (written by another client, or in a call whose answer was lost),
         that version counts as written. Raises what the cluster raises, and :class:`Conflict` if the object
         now belongs to another claim or node.
         """
-        if self.written is not None:
+        if self.stored is not None:
             return None
         changed = self.changed
         if not self.change.is_applied(changed):
@@ -114,13 +116,21 @@ class Assumption(Generic[T]):
         with self._reading_back(cluster, changed):
             answer: Any = cluster.update(changed)
             if inspect.isawaitable(answer):
-                return self._awaited(cluster, changed, answer)
-            self.written = answer
+                return self._awaited(cluster, changed, answer, report)
+            self.stored = answer
+        self._report(report)
         return None
 
-    async def _awaited(self, cluster: ClusterPort, changed: T, answer: Awaitable[T]) -> None:
+    async def _awaited(
+        self, cluster: ClusterPort, changed: T, answer: Awaitable[T], report: Callable[[T], object]
+    ) -> None:
         with self._reading_back(cluster, changed):
-            self.written = await answer
+            self.stored = await answer
+        self._report(report)
+
+    def _report(self, report: Callable[[T], object]) -> None:
+        assert self.stored is not None  # the write did not fail
+        report(self.stored)
 
     @contextmanager
     def _reading_back(self, cluster: ClusterPort, changed: T) -> Iterator[None]:
@@ -131,7 +141,7 @@ class Assumption(Generic[T]):
             stored: T | None = cluster.get(changed.KIND, changed.key)
             if stored is None or stored.uid != changed.uid or not self.change.is_applied(stored):
                 raise
-            self.written = stored
+            self.stored = stored
 
 
 @define(eq=False)
@@ -186,6 +196,12 @@ class AssumedObjects(Generic[T]):
         assumption = self._assumptions[key] = Assumption(change, changed, {holder})
         self.on_change(key)
         return assumption
+
+    def note_written(self, obj: T) -> None:
+        """Take in the version of an object that the cluster stored with the assumed change."""
+        assumption = self._assumptions.get(obj.key)
+        if assumption is not None and assumption.changed.uid == obj.uid and assumption.change.is_applied(obj):
+            assumption.written = obj
 
     def release(self, key: str, holder: str) -> None:
         """Release the assumption of the pod of uid *holder*; idempotent.

@@ -6,7 +6,7 @@ Assumptions are made and released in the core; writes and checks run in any thre
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from attrs import define, field, frozen
 
@@ -108,8 +108,19 @@ def assume_volumes(
             reservation.provisionings.append(Provisioning(claim, annotation))
 
 
+@frozen(eq=False)
+class Target:
+    """Where the volumes of a pod are bound."""
+
+    cluster: ClusterPort
+    pod: Pod
+    node_name: str
+    report: Callable[[Any], object]
+    """Called with each object that was written, for the core."""
+
+
 def bind(
-    reservation: Reservation, cluster: ClusterPort, pod: Pod, node_name: str, now: float, timeout: float
+    reservation: Reservation, target: Target, now: float, timeout: float
 ) -> Status | Awaitable[Status | None] | None:
     """Write the assumptions, then check whether the claims are bound. Any thread; called until they are.
 
@@ -120,10 +131,10 @@ def bind(
     if reservation.deadline is None:
         reservation.deadline = now + timeout
     for assumption in reservation.assumptions():
-        writing = assumption.write(cluster)
+        writing = assumption.write(target.cluster, target.report)
         if writing is not None:
-            return _after(writing, lambda: bind(reservation, cluster, pod, node_name, now, timeout))
-    return _checked(reservation, _Check(cluster, pod, node_name), now)
+            return _after(writing, lambda: bind(reservation, target, now, timeout))
+    return _checked(reservation, _Check(target.cluster, target.pod, target.node_name), now)
 
 
 async def _after(
@@ -252,12 +263,12 @@ def _is_older(
     assumption: Assumption[PersistentVolume] | Assumption[PersistentVolumeClaim] | None,
 ) -> bool:
     """Return whether *obj* is older than the write of this attempt: a cluster may answer from a cache."""
-    written = assumption.written if assumption is not None else None
+    written = assumption.stored if assumption is not None else None
     return written is not None and version_of(obj) < version_of(written)
 
 
 def _written(assumption: Assumption[T] | None) -> T | None:
-    return None if assumption is None else assumption.written
+    return None if assumption is None else assumption.stored
 
 
 def _newest_version(obj: T | None, written: T | None) -> str:
@@ -265,3 +276,11 @@ def _newest_version(obj: T | None, written: T | None) -> str:
     if written is not None and (obj is None or version_of(obj) < version_of(written)):
         obj = written
     return "" if obj is None else obj.metadata.resource_version
+
+
+def note_written(storage: Storage, written: PersistentVolume | PersistentVolumeClaim) -> None:
+    """Take in what :func:`bind` wrote. Core only."""
+    if isinstance(written, PersistentVolume):
+        storage.volumes.assumed.note_written(written)
+    else:
+        storage.claims.note_written(written)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +29,13 @@ from schedframe.api import (
     STORAGE_CLASS_BETA,
     ClusterObject,
 )
+from schedframe.framework import Report
 
 from .._volumes import volumes_of
 from .._volumes_csi_nodes import CsiNodes
 from .._volumes_in_tree import MIGRATED_PLUGINS, migrated_plugins
 from ..args import VolumeBindingArgs
-from .binding import RESERVED, Reservation, assume_volumes, bind
+from .binding import RESERVED, Reservation, Target, assume_volumes, bind, note_written
 from .claims import CLAIMS, NO_CLAIMS, Storage
 from .explain import COMPARED_VOLUMES, ComparedVolumes, explain_node, explain_pod
 from .filtering import filter_node, filter_rows
@@ -66,10 +68,14 @@ class VolumeBinding:
     _storage: Storage = field(init=False)
     _csi_nodes: CsiNodes = field(init=False)
     _score: CapacityScore | None = field(init=False, default=None)
+    _report: Report[Any] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._storage = Storage.of(self.handle.objects)
         self._csi_nodes = CsiNodes.of(self.handle)
+        self._report = self.handle.reporter(
+            "VolumeBinding", lambda state, written: note_written(self._storage, written)
+        )
         if self.args.shape is not None:
             self._score = CapacityScore(self.args.shape, self._storage.volumes)
 
@@ -189,7 +195,8 @@ class VolumeBinding:
     ) -> Status | Awaitable[Status | None] | None:
         """Write the assumptions, then wait for the claims, at most ``bind_timeout_seconds``."""
         handle, timeout = self.handle, float(self.args.bind_timeout_seconds)
-        return bind(state.read(RESERVED), handle.cluster, pod, node_name, handle.clock(), timeout)
+        target = Target(handle.cluster, pod, node_name, partial(self._report, state, pod))
+        return bind(state.read(RESERVED), target, handle.clock(), timeout)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:

@@ -99,7 +99,7 @@ def build_core(
     use_search(core, core.search, extenders)
     _limit_binds(core)
     core.observers.attach(core, _observers_of(core, options))
-    core.frameworks.update(build_frameworks(core, config, registry, options))
+    use_frameworks(core, build_frameworks(core, config, registry, options))
     queue_class = GroupQueue if config.feature_gates.enabled(GROUPS) else PriorityQueue
     try:
         core.queue = queue_class(queue_options(core, config, core.frameworks, extenders))
@@ -278,6 +278,15 @@ def build_frameworks(
         handle.attach(framework)
         found[profile.scheduler_name] = framework
     return found
+
+
+def use_frameworks(core: Core, frameworks: Mapping[str, Framework]) -> None:
+    """Schedule by *frameworks* from now on."""
+    core.frameworks.clear()
+    core.frameworks.update(frameworks)
+    for framework in frameworks.values():
+        if isinstance(framework.handle, SchedulerHandle):
+            core.receivers.update(framework.handle.receivers)
 
 
 def close_frameworks(core: Core, frameworks: Iterable[Framework], in_use: Iterable[Framework] = ()) -> None:

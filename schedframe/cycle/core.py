@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from random import Random
 from threading import get_ident
+from typing import Any
 
 from attrs import field
 
@@ -16,7 +18,7 @@ from ..cluster import ClusterPort
 from ..config import FeatureGates
 from ..config.feature_gates import NO_GATES
 from ..errors import ClusterError
-from ..framework import Extender, ExtenderError, Framework, Status, WaitingRoom
+from ..framework import CycleState, Extender, ExtenderError, Framework, Status, WaitingRoom
 from ..queue import PriorityQueue
 from ..state import Cache, GroupCache, GroupMembers, ObjectStore
 from .binding.api_writes import PodWriteQueue, WrittenStatus
@@ -25,7 +27,7 @@ from .binding.delayed_nominations import DelayedNominations
 from .binding.paused import PausedBindings
 from .cluster_view import ClusterView
 from .events import EventRecorder
-from .messages import Message, WorkEnded, WorkKind
+from .messages import Message, Reported, WorkEnded, WorkKind
 from .observers import Observers
 from .runtime.clock import Clock
 from .runtime.executors import Done, Executor, Work
@@ -58,6 +60,8 @@ class Core:
     """Made after the frameworks, whose plugins it calls."""
     frameworks: dict[str, Framework] = field(factory=dict)
     """By scheduler name."""
+    receivers: dict[str, Callable[[CycleState | None, Any], object]] = field(factory=dict)
+    """By name; see :meth:`Handle.reporter`. Those of former plugins stay until others take their names."""
     pending: dict[str, Pod] = field(factory=dict)
     """Unassigned pods of our profiles as of the last event, by key."""
     binding: dict[str, Attempt] = field(factory=dict)
@@ -133,6 +137,17 @@ class Core:
         if done is not None:  # else the message was put back by an interruption that came after this
             done(message.result)
             self.under_way.pop(message.number, None)
+
+    def receive(self, message: Reported) -> None:
+        """Let a plugin take in what its hook off the core reported."""
+        receive, attempt = self.receivers.get(message.name), self.binding.get(message.uid)
+        if receive is None:
+            return
+        try:
+            receive(None if attempt is None else attempt.state, message.value)
+        except plugin_faults() as error:
+            pod = None if attempt is None else attempt.pod
+            self.report(Status.from_error(error).with_plugin(message.name), pod, "report")
 
     def report_extender(self, status: Status, pod: Pod) -> None:
         """Report an error of an extender that does not end the attempt."""

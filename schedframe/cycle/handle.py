@@ -15,13 +15,14 @@ from ..api import ClusterObject, Pod
 from ..cluster import ClusterPort
 from ..config import FeatureGates
 from ..errors import PluginError
-from ..framework import Extender, Framework, WaitingRoom
+from ..framework import CycleState, Extender, Framework, WaitingRoom
+from ..framework.handle import Report
 from ..queue import Nominator
 from ..state import GroupMembers, NodeTable, ObjectStore, Snapshot
 from .binding.abort import stop_binding
 from .binding.attempt import Attempt
 from .binding.pod_status import withdraw_nomination
-from .messages import Activation, WorkKind
+from .messages import Activation, Reported, WorkKind
 
 if TYPE_CHECKING:
     from .core import Core
@@ -33,6 +34,8 @@ class SchedulerHandle:
 
     profile_name: str
     _core: Core
+    receivers: dict[str, Callable[[CycleState | None, Any], object]] = field(factory=dict, init=False)
+    """By the name under which plugins off the core report."""
     _framework: Framework | None = field(default=None, init=False)
 
     def attach(self, framework: Framework) -> None:
@@ -122,6 +125,19 @@ class SchedulerHandle:
             core.executor.submit(work, done)
         else:
             core.submit(WorkKind.PLUGIN, work, done)
+
+    def reporter(self, name: str, receive: Callable[[CycleState | None, Any], object]) -> Report[Any]:
+        """Return a function that has *receive* called in the core, by a message. Any thread."""
+        core = self._core
+        self.receivers[name] = receive
+
+        def report(state: CycleState, pod: Pod, value: Any) -> None:
+            if core.executor.inline:
+                receive(state, value)
+            else:
+                core.inbox.put(Reported(name, pod.uid, value))
+
+        return report
 
     def call_later(self, seconds: float, action: Callable[[], object]) -> None:
         """Call *action* in the core after *seconds*. Core only. Raises InputError for inf and NaN."""

@@ -62,6 +62,16 @@ class Verdict:
 
 
 @record(frozen=True)
+class Reported:
+    """What a hook off the core learnt, see :meth:`Handle.reporter`."""
+
+    name: str
+    uid: str
+    """Of the pod that is being bound."""
+    value: Any
+
+
+@record(frozen=True)
 class Activation:
     """Pending pods are to be tried again at once."""
 
@@ -136,6 +146,7 @@ Message = (
     | WorkEnded
     | BindLimit
     | Verdict
+    | Reported
     | Activation
     | Reload
     | Rest

@@ -30,6 +30,7 @@ from .build import (
     queue_options,
     samples,
     search_for,
+    use_frameworks,
     use_search,
 )
 from .core import Core, logger
@@ -182,8 +183,7 @@ class Reloader:
             if id(extender) not in kept:  # those that were passed stay
                 extender.close()
         self._former += core.frameworks.values()
-        core.frameworks.clear()
-        core.frameworks.update(new.frameworks)
+        use_frameworks(core, new.frameworks)
         if (new.extenders or samples(new.config, self.options)) and not core.cache.ordered:
             core.cache.keep_order()
         use_search(core, new.search, new.extenders)

@@ -22,7 +22,7 @@ from .extender import (
 )
 from .filtering import PreFilterOutcome
 from .framework import Framework
-from .handle import Handle, PluginsRunner
+from .handle import Handle, PluginsRunner, Report
 from .hookspecs import Comparable, Hookspecs, Scores
 from .markers import PROJECT, hookimpl, hookspec
 from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
@@ -129,6 +129,7 @@ __all__ = [
     "QueueSortPlugin",
     "Registry",
     "RemoteExtender",
+    "Report",
     "ReservePlugin",
     "RowVerdicts",
     "ScorePlugin",

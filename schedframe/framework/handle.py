@@ -18,6 +18,9 @@ from .status import Status
 from .waiting import WaitingPod
 
 R = TypeVar("R")
+V = TypeVar("V")
+Report = Callable[[CycleState, Pod, V], object]
+"""Called with the state and the pod of a hook off the core, and what it learnt."""
 
 
 class Nominations(Protocol):
@@ -191,6 +194,16 @@ class Handle(Protocol):
 
     def off_core(self, work: Callable[[], R], done: Callable[[R], None]) -> None:
         """Run *work* off the core, then ``done(result)`` in it; *work* must not raise. Core only."""
+        ...
+
+    def reporter(self, name: str, receive: Callable[[CycleState | None, V], object]) -> Report[V]:
+        """Return a function by which pre_bind and bind, in any thread, let the core know what they learnt.
+
+        ``report(state, pod, value)`` has ``receive(state, value)`` called in the core, before it learns how
+        the hook ended; ``None`` in place of the state if the attempt is over. The plugins of several profiles
+        that use one *name* share its receiver, that of the plugin made last. What pre_bind changes otherwise
+        reaches the core beside its inbox, and a replay without threads does not have it.
+        """
         ...
 
     def call_later(self, seconds: float, action: Callable[[], object]) -> None:

@@ -18,13 +18,16 @@ from ..config.feature_gates import NO_GATES
 from ..errors import PluginError
 from ..queue import Nominator
 from ..state import GroupMembers, NodeTable, ObjectStore, Snapshot
+from .cycle_state import CycleState
 from .extender import Extender
+from .handle import Report
 from .waiting import WaitingRoom
 
 if TYPE_CHECKING:
     from .framework import Framework
 
 R = TypeVar("R")
+V = TypeVar("V")
 
 
 @record(eq=False, kw_only=True)
@@ -119,6 +122,10 @@ class TableHandle:
     def off_core(self, work: Callable[[], R], done: Callable[[R], None]) -> None:
         """Run *work* and ``done(result)`` at once: here there is nothing but the core."""
         done(work())
+
+    def reporter(self, name: str, receive: Callable[[CycleState | None, V], object]) -> Report[V]:
+        """Return a function that calls *receive* at once."""
+        return lambda state, pod, value: receive(state, value)
 
     def call_later(self, seconds: float, action: Callable[[], object]) -> None:
         """Keep *action* in ``later``. Raises InputError for inf and NaN."""

@@ -6,7 +6,7 @@ from attrs import evolve
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from plugins_builtin.dynamic_resources.claims.tracker import ClaimTracker, ClaimWrite, tracker_of
+from plugins_builtin.dynamic_resources.claims.tracker import ClaimTracker, tracker_of
 from schedframe.api import (
     AllocationResult,
     DeviceAllocationResult,
@@ -133,7 +133,8 @@ class ClaimMachine(RuleBasedStateMachine):
             stored = self.write(name)
             uid = self.writing.pop(name).uid
             if stored is not None:
-                self.tracker.report(ClaimWrite(stored, uid))
+                self.tracker.assume(stored)
+                self.tracker.settle(uid)
             else:
                 self.tracker.settle(uid)
 
@@ -154,7 +155,8 @@ class ClaimMachine(RuleBasedStateMachine):
         uid = self.writing[name].uid
         stored = self.write(name) if applied else None
         if answered and stored is not None:
-            self.tracker.report(ClaimWrite(stored, uid))
+            self.tracker.assume(stored)
+            self.tracker.settle(uid)
         elif answered:
             self.tracker.sync()
             self.tracker.settle(uid)
@@ -203,7 +205,8 @@ def test_an_old_event_frees_no_device() -> None:
     store.set(before)
     tracker.sync()
     tracker.start(allocated(before, "a", 1))
-    tracker.report(ClaimWrite(allocated(before, "a", 2), before.uid))
+    tracker.assume(allocated(before, "a", 2))
+    tracker.settle(before.uid)
     for late in (before, allocated(before, "a", 2), before):
         store.set(late)
         tracker.sync()

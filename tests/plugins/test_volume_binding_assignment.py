@@ -68,7 +68,7 @@ class Assignment(RuleBasedStateMachine):
         if lost:
             self.cluster.fail_next("update", OutcomeUnknown("no answer"), applied=True)
         try:
-            assumption.write(self.cluster)
+            assumption.write(self.cluster, self.storage.volumes.assumed.note_written)
         except Conflict:
             # The assumption was based on late events.
             self.give_up(pod)

@@ -198,14 +198,17 @@ class TestWriting:
         assert assumption is not None
         return assumption
 
-    def written(self, assumption: Assumption[PersistentVolume], cluster: InMemoryCluster) -> PersistentVolume:
-        assert assumption.write(cluster) is None
-        assert assumption.written is not None
+    def written(
+        self, volumes: AssumedObjects[PersistentVolume], cluster: InMemoryCluster
+    ) -> PersistentVolume:
+        assumption = self.assume(volumes)
+        assert assumption.write(cluster, volumes.note_written) is None
+        assert assumption.written is assumption.stored is not None
         return assumption.written
 
     def test_a_written_change_stays_assumed_until_an_event_shows_it(self) -> None:
         cluster, store, volumes = self.prepared()
-        written = self.written(self.assume(volumes), cluster)
+        written = self.written(volumes, cluster)
         volumes.release("v", "pod")
         assert volumes.get("v") is written
         volumes.check_invariants()
@@ -217,14 +220,13 @@ class TestWriting:
 
     def test_it_is_written_once(self) -> None:
         cluster, _, volumes = self.prepared()
-        assumption = self.assume(volumes)
-        assert self.written(assumption, cluster) is self.written(assumption, cluster)
+        assert self.written(volumes, cluster) is self.written(volumes, cluster)
 
     def test_the_event_can_arrive_before_the_answer(self) -> None:
         cluster, store, volumes = self.prepared()
         assumption = self.assume(volumes)
         cluster.watch(lambda event: store.set(event.new), ["PersistentVolume"])
-        assumption.write(cluster)
+        assumption.write(cluster, volumes.note_written)
         assert reference_of(volumes.get("v")) == "uid-c"
         volumes.release("v", "pod")
         assert volumes.get("v") is cluster.get("PersistentVolume", "v")
@@ -232,14 +234,14 @@ class TestWriting:
     def test_a_lost_answer_is_looked_up(self) -> None:
         cluster, _, volumes = self.prepared()
         cluster.fail_next("update", OutcomeUnknown("timeout"), applied=True)
-        assert reference_of(self.written(self.assume(volumes), cluster)) == "uid-c"
+        assert reference_of(self.written(volumes, cluster)) == "uid-c"
 
     def test_a_lost_request_is_a_failure(self) -> None:
         cluster, _, volumes = self.prepared()
         cluster.fail_next("update", OutcomeUnknown("timeout"))
         assumption = self.assume(volumes)
         with pytest.raises(OutcomeUnknown):
-            assumption.write(cluster)
+            assumption.write(cluster, volumes.note_written)
         volumes.release("v", "pod")
         assert reference_of(volumes.get("v")) == ""
 
@@ -248,24 +250,25 @@ class TestWriting:
         assumption = self.assume(volumes)
         cluster.update(VolumeReservation(OTHER).apply(cluster.get("PersistentVolume", "v")))
         with pytest.raises(Conflict):
-            assumption.write(cluster)
+            assumption.write(cluster, volumes.note_written)
         store.set(cluster.get("PersistentVolume", "v"))
         assert reference_of(volumes.get("v")) == "uid-d"
         with pytest.raises(Conflict, match="taken"):
-            assumption.write(cluster)
+            assumption.write(cluster, volumes.note_written)
 
     def test_another_client_wrote_the_same(self) -> None:
         cluster, _, volumes = self.prepared()
         assumption = self.assume(volumes)
         cluster.update(VolumeReservation(CLAIM).apply(cluster.get("PersistentVolume", "v")))
-        assert reference_of(self.written(assumption, cluster)) == "uid-c"
+        assert assumption.write(cluster, volumes.note_written) is None
+        assert reference_of(assumption.written) == "uid-c"
 
     def test_the_volume_was_deleted(self) -> None:
         cluster, _, volumes = self.prepared()
         assumption = self.assume(volumes)
         cluster.delete("PersistentVolume", "v")
         with pytest.raises(NotFound):
-            assumption.write(cluster)
+            assumption.write(cluster, volumes.note_written)
 
 
 def test_check_invariants_reports_an_inconsistent_cache() -> None:

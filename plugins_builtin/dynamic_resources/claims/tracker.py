@@ -6,7 +6,6 @@ whose events have not arrived yet, and to allocations that are being written.
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Any, Final
 
 from attrs import define, field
@@ -25,18 +24,9 @@ _MAX_DELETIONS: Final = 4096
 """Uids of deleted claims that are kept."""
 
 
-@define(eq=False)
-class ClaimWrite:
-    """The result of a write, reported by the thread that wrote it."""
-
-    claim: ResourceClaim
-    uid: str
-    """Uid under which the allocation is in flight; not that of the claim if the write created it."""
-
-
 @define(eq=False, repr=False)
 class ClaimTracker:
-    """Claims and devices in use. Used on the core only, except ``report``.
+    """Claims and devices in use. Used on the core only.
 
     ``sync`` is O(changes), look-ups are O(1).
     """
@@ -56,7 +46,6 @@ class ClaimTracker:
     """Uid of a pod → key of the claim for its extended resources."""
     _gone: dict[str, None] = field(factory=dict)
     """Uids of the claims deleted last, because a write may be reported after the deletion."""
-    _reported: deque[ClaimWrite] = field(factory=deque)
     _states: NodeDeviceStates | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -96,19 +85,11 @@ class ClaimTracker:
 
     # ---- updating ----------------------------------------------------------------------------------------
 
-    def report(self, written: ClaimWrite) -> None:
-        """Record a write that succeeded, for the next :meth:`sync`. Thread-safe."""
-        self._reported.append(written)
-
     def sync(self) -> None:
-        """Apply the events and writes since the last call."""
+        """Apply the events since the last call."""
         self.pools.sync()
         if self._objects.reverts(CLAIM) != self._reverts:
             self._begin_again()
-        while self._reported:
-            written = self._reported.popleft()
-            self.assume(written.claim)
-            self.settle(written.uid)
         version = self._objects.version(CLAIM)
         if version == self._version:
             return

@@ -19,6 +19,7 @@ from schedframe.cycle.messages import (
     Activation,
     BindLimit,
     Reload,
+    Reported,
     Rest,
     StoppedBinding,
     Verdict,
@@ -63,7 +64,8 @@ HAPPENINGS = st.lists(
     | happening(World.refuse, st.sampled_from(["", "n0"]), st.booleans())
     | happening(World.hold, st.booleans())
     | happening(World.limit, st.integers(0, 3))
-    | happening(World.settle),
+    | happening(World.settle)
+    | happening(World.equip),
     max_size=30,
 )
 TWO_NODES: list[Happening] = [partial(World.add_node, number=number, cpu=4) for number in range(2)]
@@ -74,7 +76,7 @@ TWO_NODES: list[Happening] = [partial(World.add_node, number=number, cpu=4) for 
 def test_two_schedulers_decide_alike_in_the_same_turns(
     remote: bool, asks: bool, happenings: list[Happening]
 ) -> None:
-    record, began = lived([*TWO_NODES, *happenings], remote=remote, asks=asks)
+    record, began = lived([*TWO_NODES, World.equip, *happenings], remote=remote, asks=asks)
     assert lived_again(record, began, remote=remote, asks=asks) == record.decisions
 
 
@@ -147,6 +149,43 @@ def test_an_eventful_life_is_lived_again() -> None:
     assert any(each.error is not None for each in answers)
     assert any(each.value is True for each in answers)
     assert lived_again(record, began, remote=True, asks=True) == record.decisions
+
+
+DEVICES: list[Happening] = [
+    *TWO_NODES,
+    World.equip,
+    pod(0, "failing-devices"),  # its claim is written, and then left again
+    until(lambda world: world.cluster.get("ResourceClaim", "default/c0").status.allocation is not None),
+    World.settle,
+    partial(World.delete, number=0),
+    pod(1, "devices"),
+    pod(3, "devices"),  # shares the claim
+    until(lambda world: world.node_of(1) != "" and world.node_of(3) != ""),
+    pod(2, "devices"),
+    partial(World.jump, seconds=6),
+    until(lambda world: world.node_of(2) != ""),
+    pod(4, "volume"),
+    until(paused(1)),  # for a controller that binds the claim
+    pod(6, "volume"),
+    until(paused(2)),
+    partial(World.jump, seconds=400),
+    partial(World.jump, seconds=400),
+    until(paused(0)),
+    World.settle,
+]
+
+
+@pytest.mark.parametrize("remote", [False, True], ids=["threads", "loop"])
+def test_devices_and_volumes_are_handed_out_alike(remote: bool) -> None:
+    """What pre_bind writes in threads decides which devices and volumes are free."""
+    record, began = lived(DEVICES, remote=remote, asks=False)
+    reports = [
+        each.message
+        for each in record.inputs
+        if isinstance(each, Handled) and isinstance(each.message, Reported)
+    ]
+    assert {each.name for each in reports} == {"DynamicResources", "VolumeBinding"}
+    assert lived_again(record, began, remote=remote, asks=False) == record.decisions
 
 
 class Timed:

@@ -10,6 +10,13 @@ from typing import Any
 from attrs import define, evolve, frozen
 
 from schedframe import InMemoryCluster, Pod, Status, ThreadExecutor, hookimpl
+from schedframe.api import (
+    ClaimVolumeSource,
+    DeviceRequest,
+    ExactDeviceRequest,
+    PodResourceClaim,
+    Volume,
+)
 from schedframe.cluster import Conflict, NotFound, ViewChange
 from schedframe.cycle.inspection import on_core
 from schedframe.cycle.messages import Rest
@@ -17,11 +24,14 @@ from schedframe.framework import BaseExtender, ExtenderError, ExtenderFilterResu
 from tests.configurations import configuration
 from tests.cycle.build import make_node, make_pod
 from tests.cycle.test_remote_cluster import Remote
+from tests.plugins import devices, storage
 
 from .recording import JumpingClock, Record, TurnScheduler, recorded, replayed
 
-KINDS = ("plain", "waits", "paused", "searched", "faulty", "failing")
-"""What the plugins below do with a pod."""
+KINDS = ("plain", "waits", "paused", "searched", "faulty", "failing", "devices", "failing-devices", "volume")
+"""What the plugins below do with a pod, and those of devices and volumes."""
+CLAIMS = 2
+"""Claims of either kind, so that pods share some."""
 
 
 def kind_of(pod: Pod) -> str:
@@ -76,7 +86,7 @@ class Faulty:
 
     @hookimpl
     def pre_bind(self, pod: Pod) -> None:
-        if kind_of(pod) == "failing":
+        if kind_of(pod).startswith("failing"):
             raise RuntimeError("not at all")
 
 
@@ -114,9 +124,28 @@ class World:
     extender: Choosy
 
     def create(self, number: int, kind: str, cpu: int, priority: int, scheduler: str) -> None:
-        pod = make_pod(f"p{number}", cpu=cpu, labels={"kind": kind}, priority=priority, scheduler=scheduler)
+        spec: dict[str, Any] = {}
+        if kind.endswith("devices"):
+            spec["resource_claims"] = (PodResourceClaim("d", resource_claim_name=f"c{number % CLAIMS}"),)
+        if kind == "volume":
+            spec["volumes"] = (Volume("v", persistent_volume_claim=ClaimVolumeSource(f"v{number % CLAIMS}")),)
+        pod = make_pod(
+            f"p{number}", cpu=cpu, labels={"kind": kind}, priority=priority, scheduler=scheduler, **spec
+        )
         with suppress(Conflict):
             self.cluster.create(pod)
+
+    def equip(self) -> None:
+        """Create devices, volumes, and claims of both, unless they are there."""
+        claimed = [
+            devices.claim(f"c{n}", DeviceRequest("r", ExactDeviceRequest("gpu"))) for n in range(CLAIMS)
+        ]
+        volumes = [storage.make_volume(f"v{n}") for n in range(CLAIMS)]
+        wanted = [storage.make_claim(f"v{n}", bound=False) for n in range(CLAIMS)]
+        slices = [devices.slice_of(f"n{n}", [devices.device("a")]) for n in range(2)]
+        for obj in (devices.device_class(), *slices, *claimed, storage.make_class(), *volumes, *wanted):
+            with suppress(Conflict):
+                self.cluster.create(obj)
 
     def delete(self, number: int) -> None:
         with suppress(NotFound):
