@@ -39,7 +39,7 @@ from schedframe import (
 from schedframe.api import NodeStatus, compile_label_selector, find_untolerated_taint, format_time, group_of
 from schedframe.config import Duration, FeatureGates, dump_config
 from schedframe.controllers import ControllerManager
-from schedframe.cycle import SchedulerOptions, Watchdog
+from schedframe.cycle import Tuning, Watchdog
 from schedframe.embed import Embedding, Task, Worker, configuration
 from schedframe.metrics import SchedulerMetrics
 from schedframe.queue import Heap, PriorityQueue
@@ -81,8 +81,7 @@ WRONG: list[Any] = [
         clock=(5, "5 cannot be called; give a function that returns seconds, such as VirtualClock()"),
         executor=("x", "'x' has no attribute submit; give an executor, such as ThreadExecutor()"),
         seed=("a", "'a' is not a whole number; give an integer"),
-        verify=(2, "2 is not a share; give a number from 0 to 1"),
-        remember=(-1, "-1 is below 0; give a number from 0"),
+        tuning=(1, "1 has no attribute wait_together; give Tuning(...)"),
         assume_ttl=(True, "True is not a number; give seconds, or None"),
         score_all_nodes=("yes", "'yes' is not a choice; give one of 'auto', True, False"),
         observers=([5], "5 is no observer; give objects of a class below SchedulerObserver"),
@@ -113,10 +112,6 @@ WRONG: list[Any] = [
         embedding,
         on_place=(5, "5 cannot be called; give a function of a task and a worker"),
         retry=("x", "'x' cannot be called; give a function of the number of failures, such as Backoff()"),
-        options=(
-            {},
-            "a dict is not an EmbeddingOptions; give EmbeddingOptions(…), or its",
-        ),
     ),
     (lambda: Embedding(wrong("w")), "workers: 'w' is not a collection; give a list of workers"),
     (lambda: Embedding(wrong([5])), "worker: 5 has no attribute capacity; give a Worker"),
@@ -236,14 +231,6 @@ WRONG: list[Any] = [
     (lambda: FeatureGates().enabled(wrong(5)), "name: 5 is not a text; give a str"),
     (lambda: Profile(wrong(5)), "Profile: scheduler_name: 5 is not a text; give a str"),
     (lambda: Profile("a", wrong("50")), "Profile: percentage_of_nodes_to_score: '50' is not a whole number"),
-    (
-        lambda: scheduler(options={}),
-        "options: a dict is not a SchedulerOptions; give SchedulerOptions(…)",
-    ),
-    (
-        lambda: check_plugin(Recorder, options=wrong(5)),
-        "options: 5 is not a CheckOptions; give CheckOptions",
-    ),
     (lambda: PriorityQueue().add(wrong(5)), "pod: 5 is not a Pod; give Pod(…)"),
     (lambda: PriorityQueue().update(POD, wrong(5)), "pod: 5 is not a Pod; give Pod(…)"),
     (lambda: PriorityQueue().delete(wrong(5)), "pod: 5 is not a Pod; give Pod(…)"),
@@ -288,7 +275,9 @@ WRONG: list[Any] = [
     (lambda: Watchdog(nan), "limit: nan is not a finite number; give a millisecond or more"),
     (lambda: Watchdog(inf), "limit: inf is not a finite number; give a millisecond or more"),
     (lambda: Watchdog(0), "limit: 0 is below 0.001; give a millisecond or more"),
-    (lambda: SchedulerOptions(assume_ttl=inf), "assume_ttl: inf is not a finite number; give seconds"),
+    (lambda: scheduler(assume_ttl=inf), "assume_ttl: inf is not a finite number; give seconds"),
+    (lambda: Tuning(verify=2), "verify: 2 is not a share; give a number from 0 to 1"),
+    (lambda: Tuning(remember=-1), "remember: -1 is below 0; give a number from 0"),
 ]
 
 
@@ -306,7 +295,7 @@ def test_a_wrong_argument_is_an_input_error(call: Callable[[], object], message:
         (lambda: embedding(onplace=None), "Embedding has no option 'onplace'; did you mean on_place?"),
         (
             lambda: Simulation(plugin=[5]),
-            "Simulation has no argument 'plugin'; did you mean plugins?",
+            "Simulation has no option 'plugin'; did you mean plugins?",
         ),  # type: ignore[call-arg]
         (lambda: explain([NODE], "p", chnges=1), "explain has no argument 'chnges'; did you mean changes?"),  # type: ignore[call-arg]
         (lambda: check_plugin(Recorder, sed=1), "check_plugin has no option 'sed'; did you mean seed?"),  # type: ignore[call-arg]

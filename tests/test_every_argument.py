@@ -34,6 +34,8 @@ from schedframe import (
 )
 from schedframe.api import Quantity
 from schedframe.config import FeatureGates
+from schedframe.cycle import SchedulerObserver
+from schedframe.cycle.observers import EVENTS
 
 from .checked_classes import is_checked
 from .cycle.build import make_node, make_pod
@@ -79,11 +81,13 @@ RESULT: Final = "made by the scheduler, to be read"
 INSIDE: Final = "made and called by the scheduler alone"
 READ_LATER: Final = "checked where the scheduler reads it, with the name of the plugin or option"
 HOT: Final = "called for each pod"
+WITH_ARGUMENTS: Final = {*EVENTS, "attach", "guard_of", "event_handler"} - {"began", "closed"}
 UNCHECKED: Final[dict[str, str]] = {
     **dict.fromkeys(("Decision", "QueuedPodInfo"), RESULT),
     **dict.fromkeys(("Framework", "Framework.build", "NodeInfo", "NodeTable", "ObjectStore"), INSIDE),
     **dict.fromkeys(("Rows", "Rows.at"), INSIDE),
-    **dict.fromkeys(("Rows.ascending", "Snapshot", "Snapshot.take", "Recorder.decided"), INSIDE),
+    **dict.fromkeys(("Rows.ascending", "Snapshot", "Snapshot.take"), INSIDE),
+    **{f"Recorder.{event}": INSIDE for event in vars(SchedulerObserver) if event in WITH_ARGUMENTS},
     **dict.fromkeys(("KubeSchedulerConfiguration", "RowVerdicts"), READ_LATER),
     **dict.fromkeys(("Pod.restated", "Pod.with_node_name", "Pod.with_resource_version"), HOT),
     "Status.with_plugin": HOT,

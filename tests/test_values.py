@@ -20,7 +20,7 @@ from schedframe import (
     explain,
     from_manifest,
 )
-from schedframe.cycle import Meter
+from schedframe.cycle import Meter, Tuning
 from schedframe.errors import ConfigError, InputError
 from schedframe.testing import node, pod
 from tests.meters import figures_of
@@ -94,7 +94,7 @@ def values() -> dict[str, Any]:
     found["status"] = schedframe.Status.unschedulable("no room")
     found["requirements"] = embed.Requirements()
     found["group"] = embed.Group([embed.Task("t")])
-    found["embedding options"] = embed.EmbeddingOptions()
+    found["tuning"] = Tuning(remember=0)
     return found
 
 

@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 import attrs
 
 from ..errors import InputError
-from .wording import described, unknown_keyword, with_article
+from .wording import described
 
-Options = TypeVar("Options")
 T = TypeVar("T")
 Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
@@ -44,26 +43,6 @@ def has(path: str, value: Any, names: Iterable[str], fix: str) -> None:
     missing = [name for name in names if not hasattr(value, name)]
     if missing:
         raise InputError(path, f"{described(value)} has no attribute {' and no '.join(missing)}", fix)
-
-
-def options(
-    cls: type[Options], owner: str, keywords: Mapping[str, Any], given: Options | None = None
-) -> Options:
-    """Return *given* options, or new ones, with these *keywords*.
-
-    Raises :class:`TypeError` for an unknown keyword, with a similar one, and :class:`InputError` unless
-    *given* is of the class. *owner*: what the keywords were given to.
-    """
-    known = [each.name for each in attrs.fields(cls)]  # type: ignore[arg-type]  # an attrs class
-    for name in keywords:
-        if name not in known:
-            raise unknown_keyword(f"{owner} has no option", name, known)
-    if given is None:
-        return cls(**keywords)
-    if not isinstance(given, cls):
-        problem = f"{described(given)} is not {with_article(cls.__name__)}"
-        raise InputError("options", problem, f"give {cls.__name__}(…), or its fields as keywords")
-    return attrs.evolve(given, **keywords) if keywords else given  # type: ignore[misc]  # an attrs class
 
 
 def optional_call(fix: str) -> Validator:

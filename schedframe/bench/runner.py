@@ -16,6 +16,7 @@ from ..cycle import Scheduler
 from ..cycle.metering.meter import Meter
 from ..cycle.observer import observing
 from ..cycle.options import ScoreAllNodes
+from ..cycle.tuning import Tuning
 from ..framework import Registry, Status
 from ..framework.factories import Factory
 from .bench_run import BenchRun, NotDeliveredError, StalledError
@@ -38,7 +39,7 @@ class WorkloadDefinition:
     registry: Registry | None = None
     feature_gates: Mapping[str, bool] = field(factory=dict)
     wait_together: bool = False
-    """As for :class:`Scheduler`; off, because what is measured is attempts, also those that fail."""
+    """As for :class:`Tuning`; off, because what is measured is attempts, also those that fail."""
 
 
 @record(frozen=True)
@@ -82,7 +83,7 @@ class WorkloadRunner:
                 clock=clock,
                 seed=self.seed,
                 score_all_nodes=definition.score_all_nodes,
-                wait_together=definition.wait_together,
+                tuning=Tuning(wait_together=definition.wait_together),
                 observers=[observing(faulted=faulted), *([Meter()] if self.metrics else [])],
             ) as scheduler,
         ):

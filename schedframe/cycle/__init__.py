@@ -10,13 +10,14 @@ from .binding.attempt import Attempt
 from .events import EventRecorder, EventSeries
 from .latency import Distribution, Latency
 from .observer import SchedulerObserver, observing
-from .options import SchedulerOptions
+from .options import SchedulerOptions, SharedOptions
 from .outcomes import AttemptOutcome, AttemptResult, PassedOver
 from .pending import PendingPods
 from .runtime.clock import Clock, SystemClock, VirtualClock
 from .runtime.executors import Executor, InlineExecutor, ThreadExecutor
 from .scheduler import Scheduler
 from .search.decision import Decision
+from .tuning import Tuning
 from .watchdog import SlowHook, Watchdog
 
 if TYPE_CHECKING:
@@ -49,10 +50,12 @@ __all__ = [
     "Scheduler",
     "SchedulerObserver",
     "SchedulerOptions",
+    "SharedOptions",
     "SlowHook",
     "Statistics",
     "SystemClock",
     "ThreadExecutor",
+    "Tuning",
     "VirtualClock",
     "Watchdog",
     "observing",

@@ -59,10 +59,10 @@ GROUPS = "GenericWorkload"
 
 def registry_with(options: SchedulerOptions) -> tuple[Registry, tuple[PassedPlugin, ...]]:
     """Return the registry of *options*, and the plugins to enable that the configuration does not name."""
-    if options.registry is not None:
-        return options.registry, ()
-    registry = Registry.installed(options.allow_imports)
-    return registry, register_passed(registry, options.plugins)
+    if options["registry"] is not None:
+        return options["registry"], ()
+    registry = Registry.installed(options["allow_imports"])
+    return registry, register_passed(registry, options["plugins"])
 
 
 def load(
@@ -94,7 +94,7 @@ def build_core(
 ) -> Core:
     """Return a core with its frameworks; nothing is watched or scheduled yet."""
     extenders = extenders_of(config, options)
-    start = start if start is not None else Start(UndoLog(), {}, Random(options.seed))
+    start = start if start is not None else Start(UndoLog(), {}, Random(options["seed"]))
     core = _bare_core(cluster, config, options, start, ordered=bool(extenders))
     use_search(core, core.search, extenders)
     _limit_binds(core)
@@ -117,9 +117,9 @@ def _bare_core(
     rng = start.rng
     ordered = ordered or samples(config, options)
     cache = start.cache or _cache(config, options, start.undo, ordered=ordered)
-    clock = options.clock if options.clock is not None else SystemClock()
+    clock = options["clock"] if options["clock"] is not None else SystemClock()
     objects = start.objects or ObjectStore(undo=cache.undo)
-    executor = options.executor if options.executor is not None else _executor_for(cluster)
+    executor = options["executor"] if options["executor"] is not None else _executor_for(cluster)
     core = Core(
         cluster=cluster,
         clock=clock,
@@ -152,7 +152,7 @@ def groups_and_handlers(core: Core) -> tuple[GroupCycle | None, EventHandlers]:
 
 def extenders_of(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Extender, ...]:
     """Return the extenders of the configuration and those passed, in the order of their calls."""
-    return in_call_order((*_configured(config), *options.extenders))
+    return in_call_order((*_configured(config), *options["extenders"]))
 
 
 def _configured(config: EffectiveConfig) -> list[Extender]:
@@ -191,18 +191,19 @@ def use_search(core: Core, search: Search, extenders: tuple[Extender, ...]) -> N
 
 
 def _cache(config: EffectiveConfig, options: SchedulerOptions, undo: UndoLog, *, ordered: bool) -> Cache:
-    table = ReadOnlyInfoTable(undo=undo) if options.debug else NodeTable(undo=undo)
+    table = ReadOnlyInfoTable(undo=undo) if options["debug"] else NodeTable(undo=undo)
     cache_class = GroupCache if config.feature_gates.enabled(GROUPS) else Cache
-    return cache_class(options.assume_ttl, ordered, table)
+    return cache_class(options["assume_ttl"], ordered, table)
 
 
 def _observers_of(core: Core, options: SchedulerOptions) -> tuple[SchedulerObserver, ...]:
     """Return the observers of *options*, and a watchdog where slow attempts are to be found."""
-    if any(isinstance(each, Watchdog) for each in options.observers):
-        return options.observers
-    if not (options.debug or isinstance(core.clock, SystemClock)):
-        return options.observers
-    return (*options.observers, Watchdog(hooks=options.debug))
+    observers = tuple(options["observers"])
+    if any(isinstance(each, Watchdog) for each in observers):
+        return observers
+    if not (options["debug"] or isinstance(core.clock, SystemClock)):
+        return observers
+    return (*observers, Watchdog(hooks=options["debug"]))
 
 
 def _executor_for(cluster: ClusterPort) -> Executor:
@@ -232,21 +233,21 @@ def search_for(
     cache: Cache, objects: ObjectStore, rng: Random, config: EffectiveConfig, options: SchedulerOptions
 ) -> Search:
     """Return a search as *config* and *options* ask for it, which remembers nothing yet."""
-    verify = options.verify
+    tuning = options["tuning"]
     sampling = fast = None
-    keeps_order = options.score_all_nodes is False
+    keeps_order = options["score_all_nodes"] is False
     if samples(config, options):
         sampling = Sampling(cache, config.percentage_of_nodes_to_score, keeps_order)
-    if options.remember != 0 and not keeps_order:
-        fast = FastSearch(EquivalenceCache(objects, options.remember), rng)
-    if fast is None or not verify:
+    if tuning.remember != 0 and not keeps_order:
+        fast = FastSearch(EquivalenceCache(objects, tuning.remember), rng)
+    if fast is None or not tuning.verify:
         return Search(cache, rng, sampling, fast=fast)
-    return VerifyingSearch(cache, rng, sampling, fast=fast, share=verify)
+    return VerifyingSearch(cache, rng, sampling, fast=fast, share=tuning.verify)
 
 
 def samples(config: EffectiveConfig, options: SchedulerOptions) -> bool:
     """Return whether searches may look at some of the nodes only."""
-    score_all_nodes = options.score_all_nodes
+    score_all_nodes = options["score_all_nodes"]
     if score_all_nodes != "auto":
         return not score_all_nodes
     default = config.percentage_of_nodes_to_score
@@ -264,7 +265,7 @@ def build_frameworks(
     core: Core, config: EffectiveConfig, registry: Registry, options: SchedulerOptions
 ) -> dict[str, Framework]:
     """Return a framework for each profile. :class:`ConfigError`, and none is left, if a plugin fails."""
-    guards: list[Guard] = [TableGuard(core.cache.table)] if options.debug else []
+    guards: list[Guard] = [TableGuard(core.cache.table)] if options["debug"] else []
     found: dict[str, Framework] = {}
     for profile in config.profiles:
         handle = SchedulerHandle(profile.scheduler_name, core)

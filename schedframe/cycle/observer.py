@@ -11,6 +11,7 @@ from typing import Any
 
 from .._base.wording import unknown_keyword
 from ..api import Pod
+from ..cluster import WatchEvent
 from ..framework import PostFilterResult, Status
 from ..framework.hook_calls import Guard
 from ..queue import QueuedPodInfo
@@ -115,7 +116,7 @@ class SchedulerObserver:
         """Counts that the queue adds to; ``None``: it counts nothing."""
         return None
 
-    def event_handler(self, handle: Callable[[Any], None]) -> Callable[[Any], None]:
+    def event_handler(self, handle: Callable[[WatchEvent], None]) -> Callable[[WatchEvent], None]:
         """Return *handle*, which takes in one event of the cluster, or a function that does the same."""
         return handle
 

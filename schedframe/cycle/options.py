@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, TypedDict
+from typing import Final, Literal, TypedDict
 
-from attrs import field
-
+from .._base.options import Option, completed
 from .._base.validators import (
     collection,
     has,
@@ -14,9 +13,7 @@ from .._base.validators import (
     optional_call,
     optional_number,
     optional_with,
-    share,
 )
-from .._base.value import record
 from .._base.wording import described
 from ..config import FeatureGates
 from ..errors import InputError
@@ -24,8 +21,17 @@ from ..framework import Extender, PluginsToPass, Registry
 from .observer import SchedulerObserver
 from .runtime.clock import Clock
 from .runtime.executors import Executor
+from .tuning import Tuning
 
 ScoreAllNodes = bool | Literal["auto"]
+CLOCK: Final = optional_call("give a function that returns seconds, such as VirtualClock()")
+
+
+def _imports(given: str | Iterable[str]) -> str | Iterable[str]:
+    if not isinstance(given, Iterable):
+        problem = f"{described(given)} is neither a collection nor a text"
+        raise InputError("allow_imports", problem, "give a list or a str")
+    return given
 
 
 def _extenders(given: Iterable[Extender]) -> tuple[Extender, ...]:
@@ -44,92 +50,81 @@ def _observers(given: Iterable[SchedulerObserver]) -> tuple[SchedulerObserver, .
     return observers
 
 
-@record(frozen=True, kw_only=True)
-class SchedulerOptions:
-    """Options of a :class:`Scheduler`, which takes each of them as a keyword argument too."""
+class SharedOptions(TypedDict, total=False):
+    """Options that a :class:`Scheduler`, a :class:`Simulation` and an :class:`Embedding` take."""
 
-    plugins: PluginsToPass | None = None
+    plugins: PluginsToPass | None
     """Out-of-tree plugins: a sequence of classes, instances, partials or functions, or name → one of these;
     see :class:`Enabled`. Each is enabled in every profile, unless a profile names it. Plugins of installed
     packages are known anyway.
     """
-    allow_imports: str | Iterable[str] = ()
+    allow_imports: str | Iterable[str]
     """Modules and packages of which the configuration may name plugins by import path, which imports them."""
-    registry: Registry | None = field(
-        default=None, validator=optional_with(["full_catalogue"], "give a Registry, or plugins=[...]")
-    )
+    registry: Registry | None
     """In place of ``plugins`` and ``allow_imports``."""
-    extenders: Iterable[Extender] = field(default=(), converter=_extenders)
+    extenders: Iterable[Extender]
     """Extenders in this process, besides those of the configuration."""
-    clock: Clock | None = field(
-        default=None, validator=optional_call("give a function that returns seconds, such as VirtualClock()")
-    )
+    seed: int | None
+    """Makes ties reproducible."""
+    feature_gates: FeatureGates | Mapping[str, bool] | None
+    """Features by name, such as ``{"GenericWorkload": True}``; see :class:`FeatureGates`."""
+    score_all_nodes: ScoreAllNodes
+    """``"auto"`` evaluates every node unless percentageOfNodesToScore in the configuration leaves some out,
+    ``False`` follows kube-scheduler's sampling and search order, ``True`` always evaluates all.
+    """
+    tuning: Tuning
+    """How work is saved; it changes the speed, never a decision."""
+    observers: Iterable[SchedulerObserver]
+    """What follows the scheduler: a :class:`Meter`, a :class:`Recorder`, one of your own; see
+    :class:`SchedulerObserver`. The first one sees each event first.
+    """
+
+
+class SchedulerOptions(SharedOptions, total=False):
+    """Options of a :class:`Scheduler`: ``Scheduler(cluster, config, seed=1)``."""
+
+    clock: Clock | None
     """Seconds since the epoch, never less than before; ``None``: the machine's clock, which is not set back.
 
     After a clock went back, backoffs and the deadlines of permit wait until the former time is reached again.
     """
-    seed: int | None = field(default=None, validator=optional_number("give an integer", whole=True))
-    """Makes ties reproducible."""
-    executor: Executor | None = field(
-        default=None, validator=optional_with(["submit"], "give an executor, such as ThreadExecutor()")
-    )
+    executor: Executor | None
     """Runs pre_bind and bind; ``None``: in the core, for a remote cluster on its loop. See
     :class:`ThreadExecutor`.
     """
-    feature_gates: FeatureGates | Mapping[str, bool] | None = None
-    """Features by name, such as ``{"GenericWorkload": True}``; see :class:`FeatureGates`."""
-    score_all_nodes: ScoreAllNodes = field(default="auto", validator=one_of("auto", True, False))
-    """``"auto"`` evaluates every node unless percentageOfNodesToScore in the configuration leaves some out,
-    ``False`` follows kube-scheduler's sampling and search order, ``True`` always evaluates all.
-    """
-    remember: int | None = field(
-        default=None, validator=optional_number("give a number from 0", whole=True, least=0)
-    )
-    """Number of equivalence classes of pods whose answers are cached; ``None``: as many as fit into 256 MiB,
-    4,096 at most; 0: none. It changes the speed, never a decision.
-    """
-    verify: float = field(default=0.0, validator=share)
-    """Share of the pods, from 0 to 1, that are decided both by the equivalence cache and by the full search;
-    a difference is reported as a fault, and the full search counts. 0 costs nothing.
-    """
-    wait_together: bool = field(default=True, validator=one_of(True, False))
-    """Whether pods that no plugin can tell apart wait together: if one of them is rejected, the others are
-    not tried as long as nothing changes. ``False`` tries each. It changes the speed, never a decision.
-    """
-    observers: tuple[SchedulerObserver, ...] = field(default=(), converter=_observers)
-    """What follows the scheduler: a :class:`Meter`, a :class:`Recorder`, one of your own; see
-    :class:`SchedulerObserver`. The first one sees each event first.
-    """
-    debug: bool = field(default=False, validator=one_of(True, False))
+    debug: bool
     """Whether a plugin that changes a node info or the node table fails, with its name. For tests: each call
     of a hook takes some microseconds longer. Also sets a watchdog of one second.
     """
-    wake_up: Callable[[], None] | None = field(
-        default=None, validator=optional_call("give a function without arguments")
-    )
+    wake_up: Callable[[], None] | None
     """Called in any thread when :meth:`Scheduler.step` has something to do; its first error is a fault."""
-    assume_ttl: float | None = field(
-        default=None, validator=optional_number("give seconds, or None", least=0)
-    )
+    assume_ttl: float | None
     """Seconds after which an unconfirmed placement is rolled back; ``None``: never."""
 
 
-class SchedulerKeywords(TypedDict, total=False):
-    """The fields of :class:`SchedulerOptions` as type checkers know keyword arguments."""
+_SECONDS: Final = optional_number("give seconds, or None", least=0)
+SHARED: Final[Mapping[str, Option]] = {
+    "plugins": Option(),
+    "allow_imports": Option((), converter=_imports),
+    "registry": Option(None, optional_with(["full_catalogue"], "give a Registry, or plugins=[...]")),
+    "extenders": Option((), converter=_extenders),
+    "seed": Option(None, optional_number("give an integer", whole=True)),
+    "feature_gates": Option(),
+    "score_all_nodes": Option("auto", one_of("auto", True, False)),
+    "tuning": Option(Tuning(), optional_with(["wait_together"], "give Tuning(...)")),
+    "observers": Option((), converter=_observers),
+}
+"""Checks of :class:`SharedOptions`."""
+_OPTIONS: Final[Mapping[str, Option]] = {
+    **SHARED,
+    "clock": Option(None, CLOCK),
+    "executor": Option(None, optional_with(["submit"], "give an executor, such as ThreadExecutor()")),
+    "debug": Option(False, one_of(True, False)),
+    "wake_up": Option(None, optional_call("give a function without arguments")),
+    "assume_ttl": Option(None, _SECONDS),
+}
 
-    plugins: PluginsToPass | None
-    allow_imports: str | Iterable[str]
-    registry: Registry | None
-    extenders: Iterable[Extender]
-    clock: Clock | None
-    seed: int | None
-    executor: Executor | None
-    feature_gates: FeatureGates | Mapping[str, bool] | None
-    score_all_nodes: ScoreAllNodes
-    remember: int | None
-    verify: float
-    wait_together: bool
-    observers: Iterable[SchedulerObserver]
-    debug: bool
-    wake_up: Callable[[], None] | None
-    assume_ttl: float | None
+
+def scheduler_options(given: SchedulerOptions) -> SchedulerOptions:
+    """Return *given* options, checked, with defaults for the others."""
+    return completed(_OPTIONS, "Scheduler", given)

@@ -375,7 +375,7 @@ def _metadata_key(metadata: ObjectMeta) -> Any:
 def known_rejections(core: Core, options: SchedulerOptions) -> KnownRejections | None:
     """Return what lets pods wait together, and give it to the queue; ``None`` if each pod must be tried."""
     fast = core.search.fast
-    if core.search.sampling is not None or core.observers.each_attempt or not options.wait_together:
+    if core.search.sampling is not None or core.observers.each_attempt or not options["tuning"].wait_together:
         return None
     if not isinstance(fast, FastSearch):
         return None

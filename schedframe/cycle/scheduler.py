@@ -8,7 +8,6 @@ from typing import Self, Unpack
 
 from .._base.brief import brief_of
 from .._base.validators import has
-from .._base.validators import options as checked_options
 from ..api import group_of
 from ..cluster import ClusterPort
 from ..config import ConfigSource, EffectiveConfig
@@ -28,7 +27,7 @@ from .events import EventRecorder
 from .findings import log_findings
 from .no_node import end_without_node
 from .observer import SchedulerObserver
-from .options import SchedulerKeywords, SchedulerOptions
+from .options import SchedulerOptions, scheduler_options
 from .outcomes import GONE
 from .pending import PendingPods, pending_pods
 from .rejections import KnownRejections
@@ -47,8 +46,7 @@ class Scheduler:
     ``cluster``: the world, such as an :class:`InMemoryCluster`.
     ``config``: a KubeSchedulerConfiguration (path, text, dict or value), a :class:`Profile` or several of
     them, ``None`` for the default.
-    ``options``, or the same names as keyword arguments: see :class:`SchedulerOptions`; a keyword wins over
-    ``options``.
+    ``options``: see :class:`SchedulerOptions`.
 
     ``registry`` has the factories of its plugins, ``observers`` are those of the options. ``core`` is its
     state and ``groups`` the cycles of pod groups, ``None`` without the feature gate GenericWorkload: for
@@ -62,16 +60,15 @@ class Scheduler:
         self,
         cluster: ClusterPort,
         config: ConfigSource = None,
-        *,
-        options: SchedulerOptions | None = None,
-        **keywords: Unpack[SchedulerKeywords],
+        **given: Unpack[SchedulerOptions],
     ) -> None:
-        options = checked_options(SchedulerOptions, "Scheduler", keywords, options)
+        options = scheduler_options(given)
         has("cluster", cluster, ("watch", "bind"), "give a ClusterPort such as InMemoryCluster()")
         self.registry, self._passed = registry_with(options)
         self.options = options
-        self.observers: tuple[SchedulerObserver, ...] = options.observers
-        effective = load(config, self.registry, self._passed, options.feature_gates)
+        """What it was made with, and the defaults of the rest."""
+        self.observers: tuple[SchedulerObserver, ...] = tuple(options["observers"])
+        effective = load(config, self.registry, self._passed, options["feature_gates"])
         self.core = self._build(cluster, effective, options)
         self._observed = self.core.observers if self.core.observers.follow_attempts else None
         permits = PermitDesk(self.core)
@@ -88,7 +85,7 @@ class Scheduler:
         self._runs = self._closed = False
         """Whether one of these was called, and ``close``."""
         self._stopping, self._woken = threading.Event(), threading.Event()
-        self._wake_up = contained_wake_up(self.core, options.wake_up)
+        self._wake_up = contained_wake_up(self.core, options["wake_up"])
         self.core.inbox.wake_up = self._wake_up
 
     def _build(self, cluster: ClusterPort, config: EffectiveConfig, options: SchedulerOptions) -> Core:

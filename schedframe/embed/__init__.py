@@ -5,7 +5,7 @@ from __future__ import annotations
 from .amounts import Amount, Amounts, resource_name
 from .asyncio import AsyncDriver
 from .embedding import Embedding
-from .options import EmbeddingKeywords, EmbeddingOptions
+from .options import EmbeddingOptions
 from .profile import Strategy, configuration
 from .retry import Backoff
 from .translation import Translator
@@ -34,7 +34,6 @@ __all__ = [
     "AsyncDriver",
     "Backoff",
     "Embedding",
-    "EmbeddingKeywords",
     "EmbeddingOptions",
     "Group",
     "Limits",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Generic, Self, Unpack
 
 from .._base.brief import brief_of
 from .._base.validators import collection, has
-from .._base.validators import options as checked_options
 from .._base.wording import described
 from ..cycle import Clock, Decision, Scheduler, SystemClock
 from ..cycle.messages import Activation, Fault
@@ -19,7 +18,7 @@ from .amounts import Amounts
 from .callbacks import call, fault_of, reasons_of
 from .embedded_cluster import EmbeddedCluster, Evicted, Placed, PlacementEvent
 from .ledger import Ledger, Placement
-from .options import EmbeddingKeywords, EmbeddingOptions
+from .options import EmbeddingOptions, embedding_options, options_of_scheduler
 from .profile import GROUP_GATES, configuration
 from .retry import Backoff, Retry, checked_seconds
 from .translation import Translator, pod_key
@@ -33,8 +32,8 @@ class Embedding(Generic[T, W]):
     """A scheduler for an orchestrator of yours.
 
     ``workers`` and ``tasks`` are any objects with a key, amounts and labels, see :class:`TaskLike` and
-    :class:`WorkerLike`; more are added with :meth:`add_worker` and :meth:`submit`. ``options``, or the same
-    names as keyword arguments: see :class:`EmbeddingOptions`; a keyword wins over ``options``.
+    :class:`WorkerLike`; more are added with :meth:`add_worker` and :meth:`submit`. Options: see
+    :class:`EmbeddingOptions`.
 
     One thread at a time drives it, by :meth:`run`, :meth:`run_until_idle` or :meth:`step`, and runs the
     callbacks, between two decisions. All other methods may be called from any thread, and from callbacks. An
@@ -47,15 +46,14 @@ class Embedding(Generic[T, W]):
         self,
         workers: Iterable[W] = (),
         tasks: Iterable[T] = (),
-        options: EmbeddingOptions[T, W] | None = None,
-        **keywords: Unpack[EmbeddingKeywords[T, W]],
+        **given: Unpack[EmbeddingOptions[T, W]],
     ) -> None:
-        options = checked_options(EmbeddingOptions, "Embedding", keywords, options)
+        options = embedding_options(given)
         workers = collection("workers", workers, "give a list of workers")
         tasks = collection("tasks", tasks, "give a list of tasks")
-        self.options = options
-        self.clock: Clock = options.clock if options.clock is not None else SystemClock()
-        self._retry: Retry = options.retry if options.retry is not None else Backoff()
+        self._options = options
+        self.clock: Clock = options["clock"] if options["clock"] is not None else SystemClock()
+        self._retry: Retry = options["retry"] if options["retry"] is not None else Backoff()
         self._events: deque[PlacementEvent] = deque()
         self._dispatching = False
         self._woken = threading.Event()
@@ -65,12 +63,12 @@ class Embedding(Generic[T, W]):
             clock=self.clock,
             event_capacity=0,
             publish=self._events.append,
-            can_evict=options.on_evict is not None,
+            can_evict=options["on_evict"] is not None,
         )
         self._ledger: Ledger[T, W] = Ledger(cluster, self.clock)
         self.scheduler = self._scheduler_of(cluster, workers)
         self.profiles: tuple[str, ...] = tuple(self.scheduler.core.frameworks)
-        self._translate = Translator(Amounts(options.steps or {}), self.profiles[0])
+        self._translate = Translator(Amounts(options["steps"] or {}), self.profiles[0])
         try:
             for worker in workers:
                 self.add_worker(worker)
@@ -81,18 +79,12 @@ class Embedding(Generic[T, W]):
             raise
 
     def _scheduler_of(self, cluster: EmbeddedCluster, workers: tuple[W, ...]) -> Scheduler:
-        options = self.options
-        return Scheduler(
-            cluster,
-            options.config if options.config is not None else _default_config(workers, options),
-            plugins=options.plugins,
-            feature_gates=GROUP_GATES if options.groups else None,
-            clock=self.clock,
-            seed=options.seed,
-            verify=options.verify,
-            observers=options.observers,
-            wake_up=self._wake,
-        )
+        options = self._options
+        shared = options_of_scheduler(options)
+        if options["groups"] and shared["feature_gates"] is None:
+            shared["feature_gates"] = GROUP_GATES
+        config = options["config"] if options["config"] is not None else _default_config(workers, options)
+        return Scheduler(cluster, config, clock=self.clock, wake_up=self._wake, **shared)
 
     # ---- workers -----------------------------------------------------------------------------------------
 
@@ -118,7 +110,7 @@ class Embedding(Generic[T, W]):
         return self._ledger.remove_worker(_key_of(worker))
 
     def _limits_of(self, worker: W) -> Limits | None:
-        return self.options.limits(worker) if self.options.limits is not None else None
+        return self._options["limits"](worker) if self._options["limits"] is not None else None
 
     # ---- tasks -------------------------------------------------------------------------------------------
 
@@ -131,7 +123,7 @@ class Embedding(Generic[T, W]):
 
         Raises :class:`Conflict` if a key is taken, and :class:`InputError`, without ``groups=True`` too.
         """
-        if not self.options.groups:
+        if not self._options["groups"]:
             raise InputError("group", "groups are off", "make the embedding with groups=True")
         if not isinstance(group, Group):
             raise InputError("group", f"{described(group)} is not a group", "give Group([…])")
@@ -139,9 +131,9 @@ class Embedding(Generic[T, W]):
         self._ledger.submit_group(group.tasks, made, pods)
 
     def _needs_of(self, task: T, needs: Requirements | None) -> Requirements | None:
-        """Return *needs*, or what ``options.needs`` says. Raises :class:`InputError`."""
-        if needs is None and self.options.needs is not None:
-            needs = self.options.needs(task)
+        """Return *needs*, or what ``options["needs"]`` says. Raises :class:`InputError`."""
+        if needs is None and self._options["needs"] is not None:
+            needs = self._options["needs"](task)
         if needs is not None and not isinstance(needs, Requirements):
             raise InputError("needs", f"{described(needs)} is not what a task needs", "give Requirements")
         if needs is not None and needs.profile and needs.profile not in self.profiles:
@@ -218,7 +210,7 @@ class Embedding(Generic[T, W]):
         To be called by the thread that drives.
         """
         queued = {pod.key: pod for pod in self.scheduler.pending()}
-        if self.options.on_unplaced is None:
+        if self._options["on_unplaced"] is None:
             self._dispatch_all(None)  # the reasons that changed
         waiting = []
         for entry in self._ledger.entries():
@@ -274,7 +266,7 @@ class Embedding(Generic[T, W]):
         self._ledger.release_due()
         scheduler = self.scheduler
         decision = scheduler.schedule_one()
-        if decision is None and self.options.on_unplaced is not None:
+        if decision is None and self._options["on_unplaced"] is not None:
             # Without the callback reasons are seen in waiting() alone, which brings them up to date.
             scheduler.refresh_conditions(rarely=True)
         self._dispatch_all(decision)
@@ -338,8 +330,8 @@ class Embedding(Generic[T, W]):
     def _wake(self) -> None:
         if not self._woken.is_set():  # looking is cheaper than setting, and each event comes here
             self._woken.set()
-        if self.options.wake_up is not None:
-            self.options.wake_up()
+        if self._options["wake_up"] is not None:
+            self._options["wake_up"]()
 
     # ---- callbacks ---------------------------------------------------------------------------------------
 
@@ -354,23 +346,23 @@ class Embedding(Generic[T, W]):
             self._dispatching = False
 
     def _dispatch(self, event: PlacementEvent, decision: Decision | None) -> None:
-        pod, core, ledger, options = event.pod, self.scheduler.core, self._ledger, self.options
+        pod, core, ledger, options = event.pod, self.scheduler.core, self._ledger, self._options
         if isinstance(event, Placed):
             started = ledger.placed(pod.uid, pod.name, event.worker)
-            if started is not None and options.on_place is not None:
+            if started is not None and options["on_place"] is not None:
                 try:
-                    call(core, "on_place", pod, options.on_place, *started)
+                    call(core, "on_place", pod, options["on_place"], *started)
                 except NotStarted as refusal:
                     self._not_started(pod.name, event.worker, refusal)
         elif isinstance(event, Evicted):
             stopped = ledger.evicted(pod.uid, pod.name)
-            if stopped is not None and options.on_evict is not None:
-                call(core, "on_evict", pod, options.on_evict, *stopped)
+            if stopped is not None and options["on_evict"] is not None:
+                call(core, "on_evict", pod, options["on_evict"], *stopped)
         else:
             why = reasons_of(event, decision, self.scheduler.rejections)
             task = ledger.unplaced(pod.uid, pod.name, why)
-            if task is not None and options.on_unplaced is not None:
-                call(core, "on_unplaced", pod, options.on_unplaced, task, why)
+            if task is not None and options["on_unplaced"] is not None:
+                call(core, "on_unplaced", pod, options["on_unplaced"], task, why)
 
     def _not_started(self, key: str, worker: str, refusal: NotStarted) -> None:
         entry = self._ledger.tasks.get(key)
@@ -384,8 +376,8 @@ def _default_config(workers: tuple[W, ...], options: EmbeddingOptions[T, W]) -> 
     resources = tuple(dict.fromkeys(name for worker in workers for name in worker.capacity))
     return configuration(
         resources or ("cpu", "memory"),
-        preemption=options.on_evict is not None,
-        groups=options.groups,
+        preemption=options["on_evict"] is not None,
+        groups=options["groups"],
     )
 
 

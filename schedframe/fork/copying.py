@@ -10,6 +10,7 @@ from ..api import Pod
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler, VirtualClock
 from ..cycle.start import Start
+from ..cycle.tuning import Tuning
 from ..errors import PluginError
 from ..framework.declarations import declares
 from ..framework.factories import SharedInstance
@@ -90,9 +91,9 @@ def _scheduler_of(
         Start(undo, pending, rng, cache, objects, picture.next_start),
         clock=clock,
         registry=source.registry,
-        extenders=options.extenders,
-        score_all_nodes=options.score_all_nodes,
-        remember=options.remember,
+        extenders=options["extenders"],
+        score_all_nodes=options["score_all_nodes"],
+        tuning=Tuning(remember=options["tuning"].remember),
     )
     scheduler.start()
     for pod, node_name in picture.nominations:

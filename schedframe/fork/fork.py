@@ -31,7 +31,7 @@ from .dry_run import dry_run
 from .evicting import is_made_again, is_of_its_node, made_again
 from .fit import Fit
 from .offline import OfflineCluster
-from .parts import ForkKeywords, ForkParts, parts_of_objects
+from .parts import ForkOptions, ForkParts, parts_of_objects
 from .placements import Placements
 from .scaling import maker_of, scaled, surplus, workload_named
 from .scheduler import ForkScheduler, SavingRandom
@@ -66,9 +66,7 @@ class Fork(OfflineCluster):
         self.cluster.watch(self._note)
 
     @classmethod
-    def of(
-        cls, source: ForkSource = (), config: ConfigSource = None, **options: Unpack[ForkKeywords]
-    ) -> Self:
+    def of(cls, source: ForkSource = (), config: ConfigSource = None, **options: Unpack[ForkOptions]) -> Self:
         """Return a fork of *source*.
 
         Of a :class:`Scheduler`, a :class:`Simulation` or another fork it is a copy with equal plugins; from

@@ -26,7 +26,7 @@ from .trial import fields_with_containers
 
 VERSION: Final = 1
 _HEAD: Final = b"schedframe fork %d\n"
-_OPTIONS: Final = ("score_all_nodes", "remember")
+_OPTIONS: Final = ("score_all_nodes", "tuning")
 """Options of the scheduler that are frozen; plugins are given again."""
 
 
@@ -65,7 +65,7 @@ class Frozen:
         return cls(
             now=core.now,
             config=fork.scheduler.config,
-            options={name: getattr(options, name) for name in _OPTIONS},
+            options={name: options[name] for name in _OPTIONS},
             rows=[(names[row], table.node_at(row), [*pods[row].values()]) for row in range(table.size)],
             free_rows=table.free_rows(),
             image_sizes=table.images.sizes(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from typing import Any
 
 from attrs import field
 
@@ -11,30 +11,23 @@ from .._base.undo import UndoDict, UndoLog
 from .._base.validators import collection
 from .._base.value import record
 from ..api import AnyObject, ClusterObject, Strict
-from ..config import ConfigSource, FeatureGates
+from ..config import ConfigSource
 from ..controllers import Without, Workloads
 from ..controllers.switches import chosen
 from ..cycle import VirtualClock
-from ..cycle.options import ScoreAllNodes
+from ..cycle.options import SharedOptions
 from ..cycle.start import Start
-from ..framework import Extender, PluginsToPass, Registry
 from .cluster import ForkCluster
 from .scheduler import ForkScheduler, SavingRandom
 
 
-class ForkKeywords(TypedDict, total=False):
-    """The options of a fork of objects, which are those of a simulation."""
+class ForkOptions(SharedOptions, total=False):
+    """Options of a fork of objects, which are those of a simulation."""
 
-    seed: int | None
-    score_all_nodes: ScoreAllNodes
-    plugins: PluginsToPass | None
-    allow_imports: str | Iterable[str]
-    registry: Registry | None
-    extenders: Iterable[Extender]
-    verify: float
     strict: Strict
-    feature_gates: FeatureGates | Mapping[str, bool] | None
+    """The treatment of manifests that Kubernetes would refuse, as for :func:`from_manifest`."""
     without: Without
+    """Parts of a cluster that are not played, see :meth:`Simulation.add`."""
 
 
 @record(frozen=True, eq=False)
@@ -56,7 +49,7 @@ class ForkParts:
 def parts_of_objects(
     objects: Iterable[Any],
     config: ConfigSource,
-    options: ForkKeywords,
+    options: ForkOptions,
     workloads: Workloads = Workloads.AUTO,
 ) -> ForkParts:
     """Return the parts of a fork of API values and manifests."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from random import Random
-from typing import Any
+from typing import Any, Unpack
 
+from attrs import evolve
 from typing_extensions import override
 
 from ..api import Pod
@@ -14,7 +15,7 @@ from ..config import EffectiveConfig
 from ..cycle import Scheduler
 from ..cycle.build import build_core, queue_options
 from ..cycle.core import Core
-from ..cycle.options import SchedulerOptions
+from ..cycle.options import SchedulerOptions, scheduler_options
 from ..cycle.start import Start
 from ..framework import Extender
 from ..queue import QueueOptions
@@ -63,10 +64,13 @@ class ForkScheduler(Scheduler):
     to the next question.
     """
 
-    def __init__(self, cluster: ClusterPort, config: Any, start: Start, **options: Any) -> None:
+    def __init__(
+        self, cluster: ClusterPort, config: Any, start: Start, **options: Unpack[SchedulerOptions]
+    ) -> None:
         self._start = start
         # Reports show the attempts of each pod, and why each one failed.
-        Scheduler.__init__(self, cluster, config, wait_together=False, **options)
+        options["tuning"] = evolve(scheduler_options(options)["tuning"], wait_together=False)
+        Scheduler.__init__(self, cluster, config, **options)
         self.queue_options: QueueOptions = queue_options(
             self.core, self.config, self.core.frameworks, _others(self.core.extenders)
         )

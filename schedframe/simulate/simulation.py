@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, Final, Literal
+from typing import Any, Literal, Unpack
 
 from attrs import evolve
 from typing_extensions import override
 
 from .._base.brief import brief_of
 from .._base.checked import checked, checked_except
+from .._base.options import completed
 from .._base.validators import collection
 from .._base.wording import described
 from ..api import AnyObject, AnyPod, ClusterObject, Pod, Strict
 from ..cluster import Conflict, InMemoryCluster
 from ..cluster.uids import uid_taken
-from ..config import ConfigSource, FeatureGates
+from ..config import ConfigSource
 from ..controllers import Without, Workloads
 from ..controllers.intake import served
 from ..controllers.switches import chosen
-from ..cycle import Scheduler, SchedulerObserver, VirtualClock
-from ..cycle.options import ScoreAllNodes
+from ..cycle import Scheduler, VirtualClock
+from ..cycle.options import SHARED, SharedOptions
 from ..cycle.runtime.interrupts import Hold
 from ..errors import InputError
 from ..fork import Diff, Fork
 from ..fork.decoding import as_pod
 from ..fork.offline import OfflineCluster
 from ..fork.placements import Placements
-from ..framework import Extender, PluginsToPass, Registry
 from ..runs import Run
 from ..traces import Trace
 from ..traces.times import Span, micros
@@ -38,18 +38,13 @@ from .evaluation import Evaluation
 from .evaluator import Evaluator
 from .timed import EPOCH, TimedCluster
 
-_OPTIONS: Final = (
-    *("config", "plugins", "registry", "extenders"),
-    *("seed", "verify", "score_all_nodes", "feature_gates", "observers"),
-)
-"""Arguments that the scheduler checks."""
-
 
 class Simulation(OfflineCluster):
     """Nodes, pods and other objects, and a scheduler for them.
 
     ``objects`` are API values or manifests; ``strict`` is the treatment of manifests that Kubernetes would
-    refuse, as for :func:`from_manifest`; ``config`` and the other options are those of :class:`Scheduler`.
+    refuse, as for :func:`from_manifest`; ``config`` and ``options`` are those of :class:`Scheduler`, see
+    :class:`SharedOptions`.
     ``scheduler``, ``cluster`` and ``clock`` are its parts, to be used as those of any scheduler.
     Time stands still, and ties are broken by ``seed``. ``without`` names parts of a cluster that are not
     played, or is ``"all"``; see :meth:`add`. Raises :class:`ConfigError` and :class:`InputError`.
@@ -60,43 +55,25 @@ class Simulation(OfflineCluster):
     evaluator: Evaluator
     """Evaluates a pod on all nodes; changes nothing."""
 
-    @checked_except(*_OPTIONS)
+    @checked_except("config", "options")
     def __init__(
         self,
         objects: Iterable[AnyObject] = (),
         config: ConfigSource = None,
         *,
-        seed: int | None = 0,
-        score_all_nodes: ScoreAllNodes = "auto",
-        plugins: PluginsToPass | None = None,
-        allow_imports: str | Iterable[str] = (),
-        registry: Registry | None = None,
-        extenders: Iterable[Extender] = (),
-        verify: float = 0.0,
         strict: Strict = True,
-        feature_gates: FeatureGates | Mapping[str, bool] | None = None,
         without: Without = (),
-        observers: Iterable[SchedulerObserver] = (),
+        **options: Unpack[SharedOptions],
     ) -> None:
         objects = collection("objects", objects, "give a list of API values or manifests")
+        seed: SharedOptions = {"seed": 0}
+        options = completed(SHARED, "Simulation", seed | options)
+        # Reports show the attempts of each pod, and why each one failed.
+        options["tuning"] = evolve(options["tuning"], wait_together=False)
         self.clock = VirtualClock()
         self.strict, self.without = strict, chosen(without)
         self.cluster = InMemoryCluster(clock=self.clock, strict=strict)
-        self.scheduler = Scheduler(
-            self.cluster,
-            config,
-            seed=seed,
-            clock=self.clock,
-            score_all_nodes=score_all_nodes,
-            plugins=plugins,
-            allow_imports=allow_imports,
-            registry=registry,
-            extenders=extenders,
-            verify=verify,
-            feature_gates=feature_gates,
-            observers=observers,
-            wait_together=False,  # reports show the attempts of each pod, and why each one failed
-        )
+        self.scheduler = Scheduler(self.cluster, config, clock=self.clock, **options)
         self._assumed, self.evaluator = {}, Evaluator(self.scheduler.core)
         self._begin(objects)
 
@@ -292,20 +269,16 @@ def evaluate(
     pod: AnyPod | str,
     config: ConfigSource = None,
     *,
-    plugins: PluginsToPass | None = None,
-    allow_imports: str | Iterable[str] = (),
     strict: Strict = True,
+    **options: Unpack[SharedOptions],
 ) -> Evaluation:
     """Return what the scheduler would do with *pod* in a cluster of *objects*, and why. Changes nothing.
 
     Everything may be API values or plain manifests, and *pod* the key or name of a pod among *objects*;
-    *plugins* and *allow_imports* as for :class:`Scheduler`,
-    *strict* as for :func:`from_manifest`. Raises :class:`ConfigError` for a configuration that is refused,
-    :class:`InputError` for a manifest that cannot be used.
+    *options* as for :class:`Simulation`, *strict* as for :func:`from_manifest`. Raises :class:`ConfigError`
+    for a configuration that is refused, :class:`InputError` for a manifest that cannot be used.
     """
-    with Simulation(
-        objects, config, plugins=plugins, allow_imports=allow_imports, strict=strict
-    ) as simulation:
+    with Simulation(objects, config, strict=strict, **options) as simulation:
         return simulation.evaluate(pod)
 
 

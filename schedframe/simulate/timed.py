@@ -8,8 +8,8 @@ from ..api import DaemonSet, Node
 from ..api.resources import whole_amount
 from ..cluster import InMemoryCluster
 from ..controllers import Workloads
-from ..cycle import Scheduler, VirtualClock
-from ..cycle.options import SchedulerKeywords
+from ..cycle import Scheduler, Tuning, VirtualClock
+from ..cycle.options import SchedulerOptions
 from ..fork.copying import refuse_what_cannot_fork
 from ..fork.offline import OfflineCluster
 from ..fork.sources import objects_of
@@ -26,19 +26,19 @@ class TimedCluster(OfflineCluster):
     other options of it. Raises :class:`PluginError` for a plugin that cannot be made a second time.
     """
 
-    def __init__(self, source: OfflineCluster, epoch: int, **changes: Unpack[SchedulerKeywords]) -> None:
+    def __init__(self, source: OfflineCluster, epoch: int, **changes: Unpack[SchedulerOptions]) -> None:
         refuse_what_cannot_fork(source.scheduler)
         self.clock = VirtualClock(float(epoch))
         self.strict, self.without = source.strict, source.without
         self.cluster = InMemoryCluster(clock=self.clock, strict=self.strict, event_capacity=0)
         options = source.scheduler.options
-        keywords: SchedulerKeywords = {
+        keywords: SchedulerOptions = {
             "clock": self.clock,
             "registry": source.scheduler.registry,
-            "extenders": options.extenders,
-            "seed": options.seed,
-            "verify": options.verify,
-            "score_all_nodes": options.score_all_nodes,
+            "extenders": options["extenders"],
+            "seed": options["seed"],
+            "tuning": Tuning(verify=options["tuning"].verify),
+            "score_all_nodes": options["score_all_nodes"],
             **changes,
         }
         self.scheduler = Scheduler(self.cluster, source.scheduler.config, **keywords)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Unpack
 
-from .._base.validators import options as checked_options
 from .._base.value import record
 from ..errors import ConfigError, PluginError
 from ..framework.caching import uncached
@@ -17,7 +16,7 @@ from .checks.exercise import PluginNotCached, PluginNotExercised, idle
 from .checks.probe import Trouble
 from .checks.subject import Subject
 from .checks.violation import Check, Violation
-from .options import CheckKeywords, CheckOptions
+from .options import CheckOptions, check_options
 from .stub_handle import StubHandle
 from .worlds.trying import Worlds, without_the_rest
 from .worlds.world import World
@@ -69,15 +68,11 @@ class PluginCheck:
         return self.name
 
 
-def check_plugin(
-    plugin: Any, args: Any = None, options: CheckOptions | None = None, **keywords: Unpack[CheckKeywords]
-) -> None:
+def check_plugin(plugin: Any, args: Any = None, **options: Unpack[CheckOptions]) -> None:
     """Raise :class:`PluginCheckFailed`, with all failures, if *plugin* breaks the contract.
 
     *plugin* is its class (or a function of ``(args, handle)``), *args* its arguments: an instance of the args
-    class, JSON data, or ``None`` for the defaults. See :class:`CheckOptions` for *options*, which may be
-    given as keywords: ``pods``, ``nodes``, ``objects``, ``max_examples``, ``max_shrinks``, ``seed`` and
-    ``leave_out``.
+    class, JSON data, or ``None`` for the defaults. *options* are those of :class:`CheckOptions`.
 
     A plugin that passes without having rejected anything, or given nodes different scores, causes a
     :class:`PluginNotExercised`, and one whose answers the equivalence cache cannot keep a
@@ -87,7 +82,7 @@ def check_plugin(
     *args* that do not fit.
     """
     __tracebackhide__ = True  # pytest shows the caller instead
-    inspection = _Inspection.of(plugin, args, _options(options, keywords))
+    inspection = _Inspection.of(plugin, args, check_options(options))
     failures: list[Failure] = []
     for check in inspection.wanted():
         if check.last and failures:
@@ -101,30 +96,24 @@ def check_plugin(
         raise PluginCheckFailed(inspection.subject.name, failures)
     if not_cached := uncached(inspection.subject.name, plugin):
         warnings.warn(f"plugin {not_cached}", PluginNotCached, stacklevel=2)
+    clusters = inspection.options["max_examples"]
     for nothing in idle(inspection.subject, inspection.worlds.all()):
         warnings.warn(
-            f"plugin {inspection.subject.name} {nothing} in {inspection.options.max_examples} clusters, and "
+            f"plugin {inspection.subject.name} {nothing} in {clusters} clusters, and "
             "little was checked; give check_plugin pods, nodes or objects that have what the plugin looks at",
             PluginNotExercised,
             stacklevel=2,
         )
 
 
-def plugin_checks(
-    plugin: Any, args: Any = None, options: CheckOptions | None = None, **keywords: Unpack[CheckKeywords]
-) -> list[PluginCheck]:
+def plugin_checks(plugin: Any, args: Any = None, **options: Unpack[CheckOptions]) -> list[PluginCheck]:
     """Return the checks that concern *plugin* for ``pytest.mark.parametrize`` (with ``ids=repr``).
 
     See :func:`check_plugin` for the arguments.
     """
-    inspection = _Inspection.of(plugin, args, _options(options, keywords))
+    inspection = _Inspection.of(plugin, args, check_options(options))
     name = inspection.subject.name
     return [PluginCheck(check.name, partial(inspection.run, check), name) for check in inspection.wanted()]
-
-
-def _options(options: CheckOptions | None, keywords: CheckKeywords) -> CheckOptions:
-    given: dict[str, Any] = {name: value for name, value in keywords.items() if value is not None}
-    return checked_options(CheckOptions, "check_plugin", given, options)
 
 
 @record(eq=False)
@@ -142,7 +131,7 @@ class _Inspection:
     def wanted(self) -> Iterator[Check]:
         """Yield the checks that concern the plugin."""
         known = {check.name for check in CHECKS}
-        leave_out = self.options.leave_out
+        leave_out = self.options["leave_out"] or {}
         if unknown := sorted(set(leave_out) - known):
             raise ValueError(f"there are no checks {unknown}; the checks are {', '.join(sorted(known))}")
         checks = CHECKS if self._look() else CHECKS[:1]

@@ -99,10 +99,6 @@ class Recorder(Tabular, SchedulerObserver):
     def attach(self, core: Core) -> SchedulerObserver:
         return _Recording(self, core)
 
-    def add(self, decision: RecordedDecision) -> None:
-        """Keep *decision*; called by the scheduler."""
-        self._kept.append(decision)
-
     @checked
     def of(self, pod: str) -> tuple[RecordedDecision, ...]:
         """Return the decisions about the pod of that key, name or uid, oldest first; O(capacity)."""
@@ -166,7 +162,7 @@ class _Recording(SchedulerObserver):
         comparison = None
         if self.recorder.scores and decision.node_name is not None:
             comparison = compare_scores(Evaluator(self.core).evaluate(pod), decision.node_name)
-        self.recorder.add(
+        self.recorder._kept.append(
             RecordedDecision(
                 self.core.clock(),
                 pod.key,
@@ -186,7 +182,7 @@ class _Recording(SchedulerObserver):
     def passed_over(self, passed: PassedOver) -> None:
         at, nodes = self.core.clock(), self.core.cache.table.num_nodes
         reasons = passed.message, passed.rejected_by, 0, nodes
-        self.recorder.add(
+        self.recorder._kept.append(
             RecordedDecision(at, passed.pod, "", 0, passed.profile, None, *reasons, pods=passed.pods)
         )
 

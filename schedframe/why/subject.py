@@ -18,7 +18,7 @@ from ..fork import Fork
 from ..fork.copying import parts_of_scheduler
 from ..fork.decoding import as_pod
 from ..fork.offline import OfflineCluster
-from ..fork.parts import ForkKeywords
+from ..fork.parts import ForkOptions
 from ..fork.sources import ForkSource
 from ..framework import PluginsToPass
 from ..simulate.evaluator import Evaluator
@@ -98,7 +98,7 @@ def _forked(source: ForkSource, options: SubjectOptions) -> tuple[Fork, Schedule
         scheduler = source if isinstance(source, Scheduler) else source.scheduler
         # Nothing is placed in the fork but by after=True, so that an instance of a plugin may be shared.
         return Fork(parts_of_scheduler(source, shares_instances=True)), scheduler
-    keywords: ForkKeywords = {
+    keywords: ForkOptions = {
         "seed": options.seed,
         "plugins": options.plugins,
         "allow_imports": options.allow_imports,

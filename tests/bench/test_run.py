@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable
 
 import pytest
 
 from schedframe.bench import TEMPLATES, Options, as_line, as_text, run, runner
-from schedframe.cycle.metering.families import MetricFamily
+from schedframe.cycle import Meter
 from schedframe.errors import InputError
 
 KEYS = [
@@ -60,13 +59,13 @@ def test_sampling_places_all_pods_too(percentage: int | None) -> None:
 
 
 def test_metrics_are_counted_if_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    sources: list[Callable[[], list[MetricFamily]]] = []
-    monkeypatch.setattr(runner._UnreadMetrics, "attach", lambda self, source: sources.append(source))
+    meters: list[Meter] = []
+    monkeypatch.setattr(runner, "Meter", lambda: meters.append(Meter()) or meters[-1])
     assert run("basic", Options(nodes=4, init=0, pods=10))["metrics"] is False
-    assert sources == []
+    assert meters == []
     assert run("basic", Options(nodes=4, init=0, pods=10, metrics=True))["metrics"] is True
-    (source,) = sources
-    (attempts,) = [each for each in source() if each.metric.name == "scheduler_schedule_attempts_total"]
+    families = meters[0].families()
+    (attempts,) = [each for each in families if each.metric.name == "scheduler_schedule_attempts_total"]
     assert attempts.samples["scheduled", "default-scheduler"] == 10
     with pytest.raises(InputError, match="--metrics: queue measures without metrics"):
         run("queue", Options(pods=5, metrics=True))

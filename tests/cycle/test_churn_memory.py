@@ -10,6 +10,7 @@ import pytest
 
 from plugins_builtin.dynamic_resources.inventory.offered_devices import OfferedSlice
 from schedframe import InMemoryCluster, Node, Scheduler, VirtualClock
+from schedframe.cycle import Tuning
 from schedframe.metrics import SchedulerMetrics
 from schedframe.state import NodeInfo
 
@@ -109,7 +110,7 @@ def test_nodes_that_come_and_go_leave_nothing_behind() -> None:
     cluster = InMemoryCluster(clock=clock)
     cluster.create({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}})
     metrics, placed = SchedulerMetrics(), 0
-    with Scheduler(cluster, clock=clock, seed=0, observers=[metrics], remember=8) as scheduler:
+    with Scheduler(cluster, clock=clock, seed=0, observers=[metrics], tuning=Tuning(remember=8)) as scheduler:
         for round_ in range(ROUNDS):
             names = [f"gone-{round_}-{number}" for number in range(NODES)]
             made = [cluster.create(claim(f"c{round_}"))]

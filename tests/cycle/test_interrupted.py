@@ -23,7 +23,7 @@ from schedframe import (
     Status,
     ThreadExecutor,
 )
-from schedframe.cycle import Meter
+from schedframe.cycle import Meter, Tuning
 from schedframe.queue import QueueingHint
 
 from .build import World, make_node, make_pod, plugin_class
@@ -178,7 +178,7 @@ def test_class_that_was_being_evaluated_is_dropped(at: int) -> None:
         return None if node_info.name > "c" else Status(Code.UNSCHEDULABLE, ("not here",))
 
     fake = plugin_class(depends_on=Depends.NODE_OBJECT, pod_signature=lambda self, pod: 1, filter=filter_)
-    world = World({"Fake": fake}, options={"verify": 1.0})
+    world = World({"Fake": fake}, options={"tuning": Tuning(verify=1.0)})
     world.create(make_node("a"), make_node("d", cpu=1), make_pod("p0", cpu=1))
     world.settle()
     world.create(make_node("b"), make_node("e", cpu=1), make_pod("p1", cpu=1))

@@ -10,6 +10,7 @@ import pytest
 
 from schedframe import InMemoryCluster, Scheduler
 from schedframe.api import codec
+from schedframe.cycle import Tuning
 from schedframe.state import policy
 
 from .build import make_node
@@ -57,7 +58,7 @@ def test_pods_that_are_gone_leave_no_objects(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(codec, "_MAX_SHARED_VALUES", 2 * CLASSES)
     monkeypatch.setattr(policy, "COUNT_COLUMNS", 2 * CLASSES)
     cluster = InMemoryCluster([make_node(f"n{i}", cpu=64, labels={"zone": f"z{i % 3}"}) for i in range(6)])
-    scheduler = Scheduler(cluster, seed=1, remember=CLASSES)
+    scheduler = Scheduler(cluster, seed=1, tuning=Tuning(remember=CLASSES))
     counts, made = [], 0
     for _ in range(4):
         for number in range(made, made + PODS):

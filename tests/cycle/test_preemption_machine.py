@@ -16,6 +16,7 @@ from schedframe.api import (
     PodDisruptionBudgetStatus,
 )
 from schedframe.cluster import FlakyWatch
+from schedframe.cycle import Tuning
 from schedframe.cycle.search.search import Search
 from schedframe.queue import Pool
 
@@ -50,7 +51,7 @@ class PreemptionMachine(DrivenMachine):
             self.executor,
             config=config_with("Guard"),
             around=WatchedCluster,
-            options={"verify": 1.0},
+            options={"tuning": Tuning(verify=1.0)},
         )
         self.cluster = self.world.cluster
         self.core = self.world.scheduler.core

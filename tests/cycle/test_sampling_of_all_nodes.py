@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schedframe import InMemoryCluster, Pod, Scheduler, VirtualClock
-from schedframe.cycle import observing
+from schedframe.cycle import Tuning, observing
 from schedframe.cycle.equivalence.fast_search import FastSearch
 from schedframe.cycle.search.search import Search
 from tests.configurations import configuration
@@ -93,12 +93,12 @@ def test_placements_are_those_without_the_field(fields: dict[str, Any], nodes: i
 def test_answers_come_from_the_cache(
     fields: dict[str, Any], nodes: int, searched: dict[str, list[str]]
 ) -> None:
-    placements({}, nodes, wait_together=False)
+    placements({}, nodes, tuning=Tuning(wait_together=False))
     expected = {path: list(names) for path, names in searched.items()}
     assert len(expected["cached"]) > 40
     for names in searched.values():
         names.clear()
-    placements(fields, nodes, wait_together=False)
+    placements(fields, nodes, tuning=Tuning(wait_together=False))
     assert searched == expected
 
 
@@ -153,7 +153,7 @@ def test_both_paths_agree_where_profiles_differ() -> None:
         {"schedulerName": OTHER, "percentageOfNodesToScore": 70},
     ]
     scheduler, cluster = scheduler_of(
-        {"profiles": profiles}, 150, verify=1.0, observers=[observing(faulted=faults.append)]
+        {"profiles": profiles}, 150, tuning=Tuning(verify=1.0), observers=[observing(faulted=faults.append)]
     )
     for pod in (*pods(40), *pods(40, OTHER)):
         cluster.create(pod)

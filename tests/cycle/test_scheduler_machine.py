@@ -11,6 +11,7 @@ from hypothesis.stateful import invariant, rule
 from schedframe import BindRefused, ClusterError, OutcomeUnknown, Pod
 from schedframe.api import Namespace, ObjectMeta
 from schedframe.cluster import FlakyCluster, FlakyWatch
+from schedframe.cycle import Tuning
 from schedframe.queue import Pool
 from tests.profiles import many
 
@@ -42,7 +43,7 @@ class SchedulerMachine(DrivenMachine):
             self.executor,
             only={"bind": ["Chaos"]},
             around=FlakyCluster,
-            options={"verify": 1.0},
+            options={"tuning": Tuning(verify=1.0)},
         )
         self.cluster = self.world.cluster
         self.core = self.world.scheduler.core

@@ -27,6 +27,7 @@ from schedframe.cycle import (
     MetricFamily,
     SchedulerObserver,
     Statistics,
+    Tuning,
     observing,
 )
 from schedframe.testing import node, pod
@@ -137,7 +138,7 @@ def test_pods_bound_in_threads_are_counted() -> None:
 
 
 def test_points_and_plugins_have_latencies() -> None:
-    scheduler, _ = scheduler_with(pod("a"), pod("big").requests(cpu="99"), remember=0)
+    scheduler, _ = scheduler_with(pod("a"), pod("big").requests(cpu="99"), tuning=Tuning(remember=0))
     scheduler.run_until_idle()
     profile = figures_of(scheduler).profiles[DEFAULT]
     assert {"preFilter", "filter", "postFilter", "reserve", "permit"} <= set(profile.points)

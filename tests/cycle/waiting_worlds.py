@@ -10,6 +10,7 @@ from attrs import define, evolve, field
 
 from schedframe import InMemoryCluster, Pod, PodSpec, Scheduler, VirtualClock
 from schedframe.api import POD_SCHEDULED
+from schedframe.cycle import Tuning
 from schedframe.cycle.search.decision import Decision
 from schedframe.queue import Pool
 from tests.configurations import configuration
@@ -37,7 +38,7 @@ class Side:
         self.clock = VirtualClock()
         self.cluster = InMemoryCluster(clock=self.clock)
         self.scheduler = Scheduler(
-            self.cluster, self.config, clock=self.clock, seed=7, wait_together=self.together
+            self.cluster, self.config, clock=self.clock, seed=7, tuning=Tuning(wait_together=self.together)
         )
         if self.scheduler.rejections is not None:
             self.scheduler.rejections._rejected.spare = 2  # so that classes are often found to be of no use

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from schedframe import Status, VirtualClock
-from schedframe.cycle import observing
+from schedframe.cycle import Tuning, observing
 from schedframe.embed import (
     Amount,
     Embedding,
@@ -48,7 +48,7 @@ class Anything(RuleBasedStateMachine):
             on_unplaced=self.on_unplaced,
             clock=self.clock,
             seed=seed,
-            verify=1.0,
+            tuning=Tuning(verify=1.0),
             observers=[observing(faulted=lambda status, pod: self.faults.append(status))],
         )
 

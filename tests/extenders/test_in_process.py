@@ -10,7 +10,7 @@ import pytest
 from attrs import define, field
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Simulation, VirtualClock
-from schedframe.cycle import Decision, observing
+from schedframe.cycle import Decision, Tuning, observing
 from schedframe.cycle.equivalence.cache import EquivalenceCache
 from schedframe.framework import (
     BaseExtender,
@@ -253,7 +253,7 @@ def test_the_cache_changes_no_decision(remembered: int | None) -> None:
     placed = []
     for remember in (remembered, 0):
         extender = Even(interested_in="p")
-        made = scheduler(extender, nodes=40, remember=remember)
+        made = scheduler(extender, nodes=40, tuning=Tuning(remember=remember))
         decisions = [decide(made, make_pod(f"{'pq'[i % 3 == 0]}{i}", cpu=1)) for i in range(70)]
         placed.append([(d.node_name, d.diagnosis and d.diagnosis.message(), d.evaluated) for d in decisions])
         placed[-1].append((str(extender.calls), None, 0))

@@ -10,6 +10,7 @@ import pytest
 from attrs import define, field
 
 from schedframe import InMemoryCluster, Pod, Scheduler
+from schedframe.cycle import Tuning
 from schedframe.framework import (
     BaseExtender,
     ExtenderError,
@@ -147,7 +148,7 @@ def test_several_extenders_decide_as_in_kube_scheduler(classes: int | None) -> N
         rng = Random(seed)
         extenders = [drawn(rng, f"extender-{i}") for i in range(rng.randrange(1, 4))]
         expected = model(in_call_order(extenders))
-        found = decided(extenders, remember=classes)
+        found = decided(extenders, tuning=Tuning(remember=classes))
         if expected.error:
             assert expected.error in found.error, seed
             assert found.seen == expected.seen, seed

@@ -24,7 +24,7 @@ from schedframe import (
 )
 from schedframe.api import Node, ObjectMeta, Pod, PodSpec
 from schedframe.config import ConfigDecodeError, dump_config, load_config
-from schedframe.cycle import observing
+from schedframe.cycle import Tuning, observing
 from schedframe.framework import Code, CycleState
 from schedframe.framework.all_filters import merged, parts_of
 from schedframe.framework.filtering import filter_rows, run_filters
@@ -58,7 +58,15 @@ def pod(cpu: str, name: str = "p") -> dict[str, Any]:
 CORDONED = [node("a", unschedulable=True), node("b", unschedulable=True), node("c", "1")]
 
 
-@pytest.mark.parametrize("options", [{}, {"remember": 0}, {"verify": 1.0}, {"wait_together": False}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"tuning": Tuning(remember=0)},
+        {"tuning": Tuning(verify=1.0)},
+        {"tuning": Tuning(wait_together=False)},
+    ],
+)
 @pytest.mark.parametrize(
     ("run_all", "expected"),
     [

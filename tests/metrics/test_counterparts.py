@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 
 from schedframe import InMemoryCluster, Scheduler, VirtualClock
-from schedframe.cycle import AttemptResult, ProfileStatistics, Statistics
+from schedframe.cycle import AttemptResult, ProfileStatistics, SchedulerOptions, Statistics, Tuning
 from schedframe.cycle.latency import Distribution
 from schedframe.metrics import METRICS, SchedulerMetrics
 from schedframe.testing import node, pod
@@ -23,8 +23,8 @@ DEFAULT: Final = "default-scheduler"
 def scheduler() -> Iterator[Scheduler]:
     clock = VirtualClock()
     cluster = InMemoryCluster([node("n").allocatable(cpu="8", pods=500)], clock=clock)
-    options: dict[str, Any] = {"remember": 0, "observers": [SchedulerMetrics()], "plugins": [Holding()]}
-    with Scheduler(cluster, clock=clock, seed=0, **options) as scheduler:
+    options: SchedulerOptions = {"tuning": Tuning(remember=0), "plugins": [Holding()]}
+    with Scheduler(cluster, clock=clock, seed=0, observers=[SchedulerMetrics()], **options) as scheduler:
         for number in range(300):
             cluster.create(pod(f"p{number}").requests(cpu="1m").build())
         cluster.create(pod("gated").gated_by("x").build())

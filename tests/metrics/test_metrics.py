@@ -21,7 +21,7 @@ from schedframe import (
     VirtualClock,
     hookimpl,
 )
-from schedframe.cycle import AttemptResult, sampled_calls
+from schedframe.cycle import AttemptResult, Tuning, sampled_calls
 from schedframe.cycle.latency import Distribution
 from schedframe.cycle.metering.calls import SAMPLED
 from schedframe.cycle.metering.counts import Counts
@@ -117,7 +117,7 @@ def test_pods_that_wait_together_count_one_by_one() -> None:
 
 @pytest.mark.parametrize("together", [True, False])
 def test_pods_that_are_rejected_together_again_count_one_by_one(together: bool) -> None:
-    world = World(*[pod(f"p{i}").requests(cpu="3") for i in range(50)], wait_together=together)
+    world = World(*[pod(f"p{i}").requests(cpu="3") for i in range(50)], tuning=Tuning(wait_together=together))
     world.scheduler.run_until_idle()
     (running,) = [each for each in world.cluster.list("Pod") if each.spec.node_name]
     world.cluster.delete(running)
@@ -172,7 +172,7 @@ def test_calls_for_members_of_a_pod_group_are_sampled() -> None:
     members = [group_pod(f"m{i}", "g", cpu=0.01) for i in range(3 * SAMPLED)]
     metrics = SchedulerMetrics()
     cluster, scheduler, _ = scheduler_of(
-        group_node("n"), group("g", len(members)), *members, observers=[metrics], remember=0
+        group_node("n"), group("g", len(members)), *members, observers=[metrics], tuning=Tuning(remember=0)
     )
     scheduler.run_until_idle()
     assert all(each.spec.node_name for each in cluster.list("Pod"))
@@ -185,7 +185,7 @@ def test_calls_for_members_of_a_pod_group_are_sampled() -> None:
 
 def test_calls_of_plugins_are_sampled_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sampled_calls, "random_gap", lambda mean: mean)
-    world = World(*[pod(f"p{i}").labels(i=str(i)) for i in range(400)], remember=0)
+    world = World(*[pod(f"p{i}").labels(i=str(i)) for i in range(400)], tuning=Tuning(remember=0))
     world.scheduler.run_until_idle()
     assert world.value("plugin_evaluation_total", "NodeResourcesFit", "PreFilter", DEFAULT) == 400
     measured = world.value("plugin_execution_duration_seconds", "NodeResourcesFit", "PreFilter", "Success")

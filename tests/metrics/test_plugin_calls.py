@@ -24,7 +24,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.cycle import SchedulerObserver
+from schedframe.cycle import SchedulerObserver, Tuning
 from schedframe.cycle.latency import BATCH, Histograms
 from schedframe.cycle.metering import counts as metering
 from schedframe.cycle.metering.calls import POINT_OF_HOOK, SAMPLED, PluginCalls
@@ -141,7 +141,7 @@ LABELS = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("options", [{}, {"remember": 0}, {"score_all_nodes": False}])
+@pytest.mark.parametrize("options", [{}, {"tuning": Tuning(remember=0)}, {"score_all_nodes": False}])
 @given(labels=st.lists(LABELS, min_size=1, max_size=30))
 def test_all_calls_that_do_not_skip_are_counted(
     options: dict[str, Any], labels: list[dict[str, str]]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import CycleState, InputError, NodeInfo, Pod, Simulation, hookimpl
+from schedframe.cycle import Tuning
 from schedframe.framework import Depends
 from schedframe.runs import Run, RunEvent
 from schedframe.simulate.driver import Driver
@@ -290,7 +291,7 @@ def crowded(draw: st.DrawFn) -> Trace:
 def test_waiting_together_and_the_cache_change_no_run(trace: Trace) -> None:
     digests = set()
     digests.add(DEFAULT.run(trace).digest())
-    for changes in ({"wait_together": False}, {"remember": 0}):
+    for changes in ({"tuning": Tuning(wait_together=False)}, {"tuning": Tuning(remember=0)}):
         with TimedCluster(DEFAULT, EPOCH, **changes) as copy:  # type: ignore[misc]  # keywords of a scheduler
             digests.add(Driver(trace, copy, EPOCH, drops=False).run(None).digest())
     assert len(digests) == 1

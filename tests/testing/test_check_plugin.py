@@ -11,7 +11,6 @@ from plugins_builtin.legacy.plugins.selector_spread import SelectorSpread
 from schedframe import ConfigError, NodeInfo, Pod, Registry, Status, hookimpl
 from schedframe.framework import Hookspecs
 from schedframe.testing import (
-    CheckOptions,
     Failure,
     PluginCheckFailed,
     PluginNotCached,
@@ -247,13 +246,6 @@ def test_a_plugin_that_is_not_cached_is_reported_with_reason_and_price() -> None
     assert message.startswith("plugin Plain is not cached: it has no pod_signature and its answers depend")
     assert "filter is called for the best nodes at each pod until enough pass" in message
     assert "up to 10 times the time of the default profile" in message
-
-
-def test_options_may_be_given_as_an_object() -> None:
-    options = CheckOptions(max_examples=2, leave_out={"close_is_idempotent": "the process ends anyway"})
-    assert plugin_checks(acting.ClosesOnce, None, options)
-    with pytest.raises(PluginCheckFailed):
-        check_plugin(acting.ClosesOnce, None, options, leave_out={})
 
 
 @pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotExercised")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from schedframe import InMemoryCluster, Node, ObjectMeta, Pod, Simulation
 from schedframe.queue import derive_events
 from schedframe.testing import Change, CheckOptions, StubHandle, World, strategies
+from schedframe.testing.options import check_options
 from schedframe.testing.worlds.trying import Worlds
 from schedframe.testing.worlds.world import is_consistent, smaller
 from tests.profiles import few
@@ -67,21 +68,23 @@ def test_vocabularies_can_be_added_to(pod: Pod, node: Node) -> None:
 
 
 def test_nodes_of_ones_own_keep_their_names() -> None:
-    world = Worlds.of(CheckOptions(nodes=strategies.nodes("mine"), max_examples=3, max_shrinks=0)).all()
+    world = Worlds.of(
+        check_options(CheckOptions(nodes=strategies.nodes("mine"), max_examples=3, max_shrinks=0))
+    ).all()
     assert {node.name for each in world for node in each.nodes} >= {"mine"}
 
 
 def test_worlds_of_a_seed_are_the_same_and_rich() -> None:
-    worlds = Worlds.of(CheckOptions(max_examples=12, max_shrinks=0, seed=7)).all()
+    worlds = Worlds.of(check_options(CheckOptions(max_examples=12, max_shrinks=0, seed=7))).all()
     assert Worlds(strategies.worlds(), 12, 0, 7).all() == worlds
-    assert Worlds.of(CheckOptions(max_examples=12, max_shrinks=0, seed=8)).all() != worlds
+    assert Worlds.of(check_options(CheckOptions(max_examples=12, max_shrinks=0, seed=8))).all() != worlds
     assert len({len(world.nodes) for world in worlds}) > 1
     assert sum(len(world.running) for world in worlds) > len(worlds)
     assert sum(len(world.changes) for world in worlds) > len(worlds)
 
 
 def test_changes_say_what_is_different() -> None:
-    (world, *_) = Worlds.of(CheckOptions(max_examples=1, max_shrinks=0)).all()
+    (world, *_) = Worlds.of(check_options(CheckOptions(max_examples=1, max_shrinks=0))).all()
     node = world.nodes[0]
     assert str(Change(None, node)).startswith(f'created: Node {{"metadata": {{"name": "{node.name}"')
     assert str(Change(node, None)) == f"deleted: Node {node.name}"

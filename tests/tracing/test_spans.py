@@ -14,6 +14,7 @@ from schedframe import (
     ThreadExecutor,
     hookimpl,
 )
+from schedframe.cycle import Tuning
 from schedframe.testing import pod
 from schedframe.tracing import Tracing, attempts
 from tests.cycle.pod_groups import helpers as groups
@@ -36,7 +37,7 @@ class AsyncPreBind:
 
 
 def test_a_pod_is_traced_from_the_queue_to_its_node() -> None:
-    world = World(pod("a").requests(cpu="1"), remember=0)
+    world = World(pod("a").requests(cpu="1"), tuning=Tuning(remember=0))
     world.scheduler.run_until_idle()
     (root,) = world.roots()
     placed = world.cluster.get("Pod", "default/a")

@@ -52,7 +52,7 @@ REASONS: Final[dict[str, str]] = {
         testing.StubHandle.attach_plugin(plugin) testing.check_plugin(plugin) testing.plugin_checks(plugin)
     """,
     ANSWER: """
-        framework.Observer.plugin_called(result) testing.CallRecorder.plugin_called(result)
+        cycle.SchedulerObserver.plugin_called(result) testing.CallRecorder.plugin_called(result)
         testing.PluginCall.result
     """,
     ARGS: """
@@ -65,7 +65,7 @@ REASONS: Final[dict[str, str]] = {
     """,
     OPAQUE: """
         queue.Heap.rank(return)
-        api.PodSpec.memo(return) framework.PostFilterResult.details
+        api.PodSpec.memo(return) framework.PostFilterResult.details cycle.SchedulerObserver.attach(core)
         state.DictionaryColumn.answers(absent)
         state.DictionaryColumn.answers(answer) state.NodeTable.distinct(value_of) state.ObjectStore.memo
         state.RowsByState.numbers state.TableStore.row_state(return) state.TermClass.memo

@@ -104,7 +104,6 @@ class ClaimTracker:
     def _begin_again(self) -> None:
         """Forget what a trial wrote and the versions that it has taken back: all claims are read again."""
         self._reverts, self._version = self._objects.reverts(CLAIM), -1
-        self._reported.clear()
         for claim in self._claims.values():
             self.usage.hold(claim.uid, ())
         self._claims.clear()

@@ -56,9 +56,9 @@ class Worlds:
         """Return the worlds of *options*; those of the default strategies are shared."""
         from ..strategies import worlds
 
-        numbers = (options.max_examples, options.max_shrinks, options.seed)
-        if options.pods is not None or options.nodes is not None or options.objects is not None:
-            strategy = worlds(pods=options.pods, nodes=options.nodes, objects=options.objects)
+        numbers = (options["max_examples"], options["max_shrinks"], options["seed"])
+        if options["pods"] is not None or options["nodes"] is not None or options["objects"] is not None:
+            strategy = worlds(pods=options["pods"], nodes=options["nodes"], objects=options["objects"])
             return cls(strategy, *numbers)
         known = _SHARED.get(numbers)
         if known is None:

@@ -21,7 +21,7 @@ from schedframe.cluster.kubernetes.decoding import Decoder
 from schedframe.cluster.kubernetes.fence import Fence
 from schedframe.cluster.kubernetes.kubeconfig import Access
 from schedframe.cluster.kubernetes.loop_thread import LoopThread
-from schedframe.cycle import observing
+from schedframe.cycle import Tuning, observing
 from schedframe.cycle.runtime.asyncio_executor import AsyncioExecutor
 from schedframe.state import compare
 from schedframe.testing.api_server import ApiServer, Change
@@ -180,7 +180,7 @@ class DrivenWorld:
             clock=self.clock,
             seed=1,
             plugins=self.plugins,
-            verify=1.0,
+            tuning=Tuning(verify=1.0),
             observers=[observing(faulted=lambda status, pod: self.faults.append((status, pod)))],
         )
         self._watch_view()

@@ -16,6 +16,7 @@ from schedframe import (
     PodSpec,
     load_config,
 )
+from schedframe.cycle import Tuning
 from schedframe.cycle.equivalence import policy
 from schedframe.errors import CacheFault
 
@@ -70,11 +71,11 @@ class Triplets:
                 {name: PLUGINS[name] for name in self.plugins},
                 only=only,
                 options={
-                    "remember": memory,
                     "seed": self.seed,
-                    "verify": 1.0 if memory == 1 else 0.0,
                     # Without a cache no attempt is skipped: the worlds would not stay in step.
-                    "wait_together": False,
+                    "tuning": Tuning(
+                        remember=memory, verify=1.0 if memory == 1 else 0.0, wait_together=False
+                    ),
                 },
             )
             for memory in MEMORIES

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe import NodeInfo, Pod, Rows, Status, hookimpl
+from schedframe.cycle import Tuning
 from schedframe.cycle.search import tie_breaking as ties
 from schedframe.cycle.search.lazy_filter import LazyFilter
 from schedframe.cycle.search.tie_breaking import INFEASIBLE
@@ -241,7 +242,7 @@ def test_a_fault_that_is_met_is_that_of_the_first_node_by_name(first: str) -> No
 def test_a_fault_on_a_row_that_is_not_decided_does_not_end_the_cycle(verify: float) -> None:
     """Verify mode, which decides all rows, meets it: no difference is reported, and the fault counts."""
     plugins = {"Failing": _failing(frozenset({"n0002"}))}
-    world = World(plugins, options={"seed": 1, "verify": verify})
+    world = World(plugins, options={"seed": 1, "tuning": Tuning(verify=verify)})
     for i in range(100):
         world.cluster.create(make_node(f"n{i:04}", cpu=4 + i))
     world.cluster.create(make_pod("p", cpu=1))

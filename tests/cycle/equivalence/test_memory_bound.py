@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve
 
 from schedframe import InMemoryCluster, Scheduler
+from schedframe.cycle import Tuning
 from schedframe.cycle.equivalence.columns import ClassColumns
 from schedframe.cycle.equivalence.node_columns import NodeColumns
 
@@ -72,7 +73,7 @@ def test_columns_of_an_evicted_class_are_freed_at_once() -> None:
 def test_node_columns_without_a_class_are_freed_at_once() -> None:
     """Specs of pods are kept for later pods, and with each spec its evicted class: without any column."""
     cluster = InMemoryCluster([{"apiVersion": "v1", **node(i)} for i in range(20)])
-    with Scheduler(cluster, seed=0, remember=4) as scheduler:
+    with Scheduler(cluster, seed=0, tuning=Tuning(remember=4)) as scheduler:
         gc.collect()
         before = sum(type(one) is NodeColumns for one in gc.get_objects())
         gc.disable()

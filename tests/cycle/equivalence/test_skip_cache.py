@@ -19,6 +19,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.api import Container, Namespace, ObjectMeta, PodSpec, PriorityClass
+from schedframe.cycle import Tuning
 from tests.configurations import configuration, enabling
 
 from ..build import make_node, make_pod
@@ -97,7 +98,11 @@ class World:
             return plugin
 
         self.scheduler = Scheduler(
-            self.cluster, config("Skipper"), plugins={"Skipper": make}, seed=0, wait_together=False
+            self.cluster,
+            config("Skipper"),
+            plugins={"Skipper": make},
+            seed=0,
+            tuning=Tuning(wait_together=False),
         )
         self.made = 0
 

@@ -22,7 +22,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.cycle import observing
+from schedframe.cycle import Tuning, observing
 from schedframe.cycle.equivalence.cache import EquivalenceCache
 from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
 from schedframe.cycle.equivalence.evaluate.rowwise import RowwiseEvaluator
@@ -90,7 +90,7 @@ def placed(world: World, pods: int = 6) -> list[str]:
 def test_a_fault_is_reported_and_the_full_search_decides(
     cls: type[Any], method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = placed(World(options={"remember": 0}))
+    expected = placed(World(options={"tuning": Tuning(remember=0)}))
     lowered(monkeypatch, index_only_classes=0 if method == "refresh" else 32)
     break_(monkeypatch, cls, method)
     world = World()
@@ -152,7 +152,7 @@ class Called(Counting):
 
 
 def calls_and_state(memory: int | None, only: dict[str, list[str]], code: str) -> tuple[list[str], list[Any]]:
-    world = World({"Called": Called}, only=only, options={"remember": memory})
+    world = World({"Called": Called}, only=only, options={"tuning": Tuning(remember=memory)})
     world.cluster.create(make_node("n0"))
     for i in range(4):
         world.cluster.create(make_pod(f"p{i}", cpu="100m", host_port=80, labels={"reject": code}))
@@ -207,7 +207,7 @@ def test_pre_filter_is_called_once_where_all_filters_run(memory: int | None) -> 
     """The cache keeps the first rejection of a node, so the filters run again for the others."""
     config = config_with("Called")
     config["profiles"][0]["runAllFilters"] = True
-    world = World({"Called": Called}, config=config, options={"remember": memory})
+    world = World({"Called": Called}, config=config, options={"tuning": Tuning(remember=memory)})
     world.create(make_node("n0", unschedulable=True))
     for i in range(4):
         world.create(make_pod(f"p{i}", cpu=9, labels={"own": str(i)}))
@@ -223,13 +223,13 @@ def test_pre_filter_is_called_once_where_all_filters_run(memory: int | None) -> 
 
 
 def test_verify_reports_a_difference_and_the_full_search_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = placed(World(options={"remember": 0}))
-    assert placed(World(options={"verify": 1.0})) == expected
+    expected = placed(World(options={"tuning": Tuning(remember=0)}))
+    assert placed(World(options={"tuning": Tuning(verify=1.0)})) == expected
     monkeypatch.setattr(
         "schedframe.cycle.equivalence.fast_search.FastSearch._draw_indexed",
         lambda fast, eq_class, decision: setattr(decision, "node_name", "n0") or decision,
     )
-    world = World(options={"verify": 1.0})
+    world = World(options={"tuning": Tuning(verify=1.0)})
     assert placed(world) == expected
     assert {type(status.error) for status, _ in world.faults} == {VerificationError}
     assert "node 'n0' instead of" in world.faults[0][0].message
@@ -279,7 +279,7 @@ def test_verify_reports_a_wrong_total_that_changes_no_placement(
 ) -> None:
     lowered(monkeypatch, index_only_classes=0)
     plugins = {} if plugin is None else {plugin.__name__: plugin}
-    world = World(plugins, options={"verify": 1.0})
+    world = World(plugins, options={"tuning": Tuning(verify=1.0)})
     assert set(sized(world, 5)) == {"n3"}
     assert not world.faults
     (eq_class,) = world.scheduler.core.search.fast.cache.classes()
@@ -318,13 +318,13 @@ def test_cancelled_error_in_an_answer_for_groups_leaves_the_form_for_rows(
     plugin: type[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lowered(monkeypatch, index_only_classes=0)
-    world = World({plugin.__name__: plugin}, options={"verify": 1.0})
+    world = World({plugin.__name__: plugin}, options={"tuning": Tuning(verify=1.0)})
     assert set(sized(world, 5)) == {"n3"}
     assert not world.faults
 
 
 def test_verify_reports_a_wrong_score_of_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(options={"verify": 1.0})
+    world = World(options={"tuning": Tuning(verify=1.0)})
     assert set(sized(world, 5)) == {"n3"}
     assert not world.faults
     evaluate = RowwiseEvaluator.evaluate
@@ -335,7 +335,7 @@ def test_verify_reports_a_wrong_score_of_an_index(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(("share", "twice"), [(0.0, 0), (0.25, 2), (0.5, 4), (1.0, 8)])
 def test_a_share_of_the_pods_is_verified(share: float, twice: int) -> None:
-    world = World({"Called": Called}, options={"verify": share})
+    world = World({"Called": Called}, options={"tuning": Tuning(verify=share)})
     placed(world, 8)
     assert len(world.plugin("Called").calls) == 8 + twice
 
@@ -343,4 +343,4 @@ def test_a_share_of_the_pods_is_verified(share: float, twice: int) -> None:
 @pytest.mark.parametrize("share", [-0.1, 1.1])
 def test_a_share_is_from_0_to_1(share: float) -> None:
     with pytest.raises(ValueError, match="is not a share; give a number from 0 to 1"):
-        World(options={"verify": share})
+        World(options={"tuning": Tuning(verify=share)})

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from schedframe.cycle import Tuning
 from schedframe.cycle.equivalence import policy
 
 from ..build import World, make_node, make_pod
@@ -41,7 +42,7 @@ SETTINGS = [LOW, HIGH, {}, *({name: value} for name, value in LOW.items())]
 def test_tables_grow_shrink_empty_and_refill(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     lowered(monkeypatch, **limits)
     monkeypatch.setattr(policy, "SMALLEST_BLOCK", 4)
-    world, random = World(options={"verify": 1.0}), Random(1)
+    world, random = World(options={"tuning": Tuning(verify=1.0)}), Random(1)
     templates = [make_pod(f"t{i}", cpu=size) for i, size in enumerate(SIZES)]
     made = nodes = 0
 

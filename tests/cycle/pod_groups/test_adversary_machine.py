@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from schedframe import BindRefused, InMemoryCluster, NotFound, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.api import group_of
 from schedframe.cluster import Conflict, OutcomeUnknown
+from schedframe.cycle import Tuning
 from schedframe.cycle.binding.attempt import Attempt
 from schedframe.framework.binding import drive
 from schedframe.queue import GroupQueue
@@ -80,7 +81,7 @@ class AdversaryMachine(RuleBasedStateMachine):
             seed=1,
             feature_gates=self.gates,
             plugins={"Faulty": Faulty(self.answers)},
-            verify=1.0,
+            tuning=Tuning(verify=1.0),
         )
         self.scheduler.sync()
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.api import POD_GROUP_SCHEDULED
+from schedframe.cycle import Tuning
 
 from .helpers import TOPOLOGY, ZONE, group, nodes_of, pod, scheduler_of, zoned
 
@@ -52,7 +53,7 @@ def test_a_gang_runs_only_as_a_whole_and_where_an_assignment_exists(world: dict[
     members = world["members"] if not world["equal"] else [world["members"][0]] * len(world["members"])
     objects = [zoned(name, zone, cpu) for name, zone, cpu in world["nodes"]]
     cluster, scheduler, _ = scheduler_of(
-        *objects, group("g", world["at_least"], world["key"]), gates=TOPOLOGY, verify=1.0
+        *objects, group("g", world["at_least"], world["key"]), gates=TOPOLOGY, tuning=Tuning(verify=1.0)
     )
     faults: list[Any] = []
     scheduler.core.observers.faulted = lambda status, pod: faults.append(status)
@@ -124,7 +125,7 @@ def score(cpu: int, placed: list[int], most: int) -> int:
 def test_the_best_domain_takes_the_members_in_order(world: dict[str, Any]) -> None:
     nodes = [zoned(f"n{i}", f"z{i}", cpu) for i, cpu in enumerate(world["cpus"])]
     cluster, scheduler, _ = scheduler_of(
-        *nodes, group("g", world["at_least"], ZONE), gates=TOPOLOGY, verify=1.0
+        *nodes, group("g", world["at_least"], ZONE), gates=TOPOLOGY, tuning=Tuning(verify=1.0)
     )
     of = list(zip(world["members"], world["priorities"], strict=True))
     for number, (cpu, priority) in enumerate(of):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from schedframe import InMemoryCluster, Scheduler, VirtualClock
 from schedframe.api import POD_GROUP_SCHEDULED
+from schedframe.cycle import Tuning
 
 from .helpers import GANGS, TOPOLOGY, ZONE, group, node, nodes_of, pod, pools, scheduler_of, zoned
 
@@ -285,7 +286,7 @@ def test_the_victims_are_those_of_the_model(world: dict[str, Any]) -> None:
     objects += [budget(app, allowed, app=app) for app, allowed in world["budgets"].items()]
     priority = {} if world["priority"] is None else {"priority": world["priority"]}
     cluster, scheduler, clock = scheduler_of(
-        *objects, group("g", world["at_least"], **priority), gates=WHOLE, verify=1.0
+        *objects, group("g", world["at_least"], **priority), gates=WHOLE, tuning=Tuning(verify=1.0)
     )
     for number in range(world["members"]):
         cluster.create(pod(f"p{number}", "g", cpu=world["size"]))
@@ -320,7 +321,9 @@ def test_members_that_preempt_one_by_one_do_so_only_if_the_group_runs_then(
     objects = [node(f"n{i}", cpu=cpu) for i, cpu in enumerate(world["nodes"])]
     for each in world["victims"]:
         objects.append(running(each["name"], f"n{each['node']}", each["cpu"], each["priority"]))
-    cluster, scheduler, clock = scheduler_of(*objects, group("g", world["at_least"]), verify=1.0)
+    cluster, scheduler, clock = scheduler_of(
+        *objects, group("g", world["at_least"]), tuning=Tuning(verify=1.0)
+    )
     for number in range(world["members"]):
         cluster.create(pod(f"p{number}", "g", cpu=world["size"], priority=priority))
     come_to_rest(scheduler, clock)
