@@ -333,11 +333,10 @@ class KnownRejections:
         for pod_class in chosen:
             self._renewals += 1
             pod_class.renewed = self._renewals
-            pod = stale[pod_class].head.pod
             try:
-                self._renew(pod_class, pod)
+                self._renew(pod_class, stale[pod_class].head.pod)
             except Exception as error:  # noqa: BLE001 - as in record
-                self._after_fault(error, pod)
+                self._after_fault(error, stale[pod_class].head.pod)
         for line in lines:
             if line.reported != line.pod_class.report:
                 line.reported = line.pod_class.report
