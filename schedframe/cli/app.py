@@ -20,6 +20,7 @@ from .run.flags_of_kube_scheduler import in_own_notation, inapplicable_flag, wan
 _COMMANDS: Final = (
     LaterCommand("schedule", "offline.commands", "Place the pending pods of manifests."),
     LaterCommand("explain", "offline.commands", "Why a pod is pending, and what would help."),
+    LaterCommand("capacity", "offline.capacity_app", "How many more fit, what a loss costs, how to drain."),
     LaterCommand("run", "run.command", "Schedule the pods of a real cluster."),
     LaterCommand("snapshot", "run.command", "Write what scheduling reads of a real cluster."),
     LaterCommand("extender", "extender", "Serve plugins as an extender."),

@@ -13,6 +13,8 @@ from .output.terminal import complain, traceback_lines
 
 SUCCESS = 0
 SOME_PENDING = 1
+TOO_LITTLE_ROOM = 1
+"""Of ``schedframe capacity``: fewer pods fit than required, or some find no place."""
 BAD_INPUT = 2
 NO_CLUSTER = 3
 REFUSED = 4
@@ -26,6 +28,10 @@ MOST_LINES = 100
 CODES = """Exit codes: 0 all pods placed (or: done), 1 some pods stay pending, 2 bad input or usage,
 3 the cluster cannot be reached or refuses, 4 admission or a quota refuses some objects, 5 a plugin failed,
 70 a fault of schedframe itself, 130 interrupted."""
+
+CAPACITY_CODES = """Exit codes: 0 done, 1 there is too little room: fewer pods fit than --require says, a loss
+leaves some without a place, or a drain is blocked, 2 bad input or usage, 3 the cluster cannot be reached or
+refuses, 70 a fault of schedframe itself, 130 interrupted."""
 
 OTHER_CODES = (
     """Exit codes: 0 done, 2 bad input or usage, 70 a fault of schedframe itself, 130 interrupted."""

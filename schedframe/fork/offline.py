@@ -73,7 +73,7 @@ class OfflineCluster:
 
     def own_state(self) -> tuple[Any, ...]:
         """Return what it keeps besides scheduler, cluster and controllers, for :meth:`set_own_state`."""
-        return dict(self.given), self.skipped.copy(), len(self._lines), len(self._refused)
+        return self.given, self.skipped.copy(), len(self._lines), len(self._refused)
 
     def set_own_state(self, state: tuple[Any, ...]) -> None:
         """Keep what it kept when *state* was taken."""
@@ -119,7 +119,8 @@ class OfflineCluster:
         """Return *values* with what follows from them before they are stored."""
         intake = self._intake(values, workloads)
         taken = intake.take_all(values, self.cluster)
-        self.given |= intake.given
+        if intake.given:
+            self.given = {**self.given, **intake.given}  # a new one: trials keep the one of their beginning
         self._lines += intake.notes()
         self._refused += intake.refusals
         return taken

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from random import Random
 from typing import Any, Unpack
 
@@ -86,6 +87,19 @@ class ForkScheduler(Scheduler):
         queue.begin_again(self.queue_options)
         for pod in pods:
             queue.add(pod)
+
+    @contextmanager
+    def without_preemption(self) -> Iterator[None]:
+        """Context in which no pod makes room for itself: post_filter plugins are left out."""
+        plans = [framework.plan for framework in self.core.frameworks.values()]
+        kept = [(plan.post_filter, plan.post_filter_group) for plan in plans]
+        try:
+            for plan in plans:
+                plan.post_filter = plan.post_filter_group = ()
+            yield
+        finally:
+            for plan, (of_pods, of_groups) in zip(plans, kept, strict=True):
+                plan.post_filter, plan.post_filter_group = of_pods, of_groups
 
 
 def _others(extenders: Iterable[Extender]) -> tuple[Extender, ...]:

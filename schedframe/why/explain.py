@@ -14,9 +14,11 @@ from ..api import AnyPod, Pod, Strict, group_of
 from ..config import ConfigSource, FeatureGates
 from ..controllers import Without
 from ..cycle import Decision
+from ..fork import Fork
 from ..fork.sources import ForkSource
 from ..framework import Framework, PluginsToPass
 from ..simulate import Evaluation, Simulation
+from ..simulate.evaluator import Evaluator
 from .alike import alike_pods
 from .change import Change, ChangeKind, VerifiedChange
 from .changing import Budget, ChangeTrial
@@ -31,6 +33,7 @@ from .recorder import RecordedDecision, Recorder
 from .selection import missing_labels
 from .subject import Subject, SubjectOptions, subject_of, with_nomination
 from .waiting import waiting_of
+from .written import Written
 
 _UNFILTERED_NODES: Final = 3
 """Nodes for which changes are proposed if pre_filter or pre_enqueue rejected the pod."""
@@ -100,6 +103,15 @@ def explain_pending(
         subject = subject_of(simulation, pod.key) if subject is None else subject
         there = subject.fork.cluster.get("Pod", pod.key) or pod
         yield _explained(evolve(subject, pod=with_nomination(subject.fork, there)), limits)
+
+
+def explain_in_fork(
+    fork: Fork, pod: Pod, changes: int = 5, nearest: int = 5, budget: int = 400
+) -> Explanation:
+    """Return the explanation of *pod*, which waits in *fork*; what is tried out there is taken back."""
+    written, evaluator = Written(fork.given, fork.cluster.get), Evaluator(fork.scheduler.core)
+    subject = Subject(with_nomination(fork, pod), fork, evaluator, written=written)
+    return _PendingPod(subject, _Limits(changes, nearest, budget)).explain()
 
 
 def _explained(subject: Subject, limits: _Limits) -> Explanation:

@@ -126,7 +126,7 @@ def _pod_in(fork: Fork, wanted: Any, strict: Strict) -> Pod:
     if pods:
         keys = ", ".join(sorted(pod.key for pod in pods))
         raise InputError("pod", f"{len(pods)} pods are named {wanted}", f"say which: {keys}")
-    if (of_workload := _pod_of_workload(fork, wanted, all_pods)) is not None:
+    if (of_workload := pod_of_workload(fork, wanted, all_pods)) is not None:
         return with_nomination(fork, of_workload)
     raise InputError(
         "pod",
@@ -141,7 +141,7 @@ def with_nomination(fork: Fork, pod: Pod) -> Pod:
     return pod if name is None else pod.with_status(nominated_node_name=name)
 
 
-_WORKLOADS: Final = {
+WORKLOAD_NAMES: Final = {
     "deploy": "Deployment",
     "sts": "StatefulSet",
     "ds": "DaemonSet",
@@ -154,10 +154,10 @@ _WORKLOADS: Final = {
 """What people write for a kind of workload → the kind."""
 
 
-def _pod_of_workload(fork: Fork, wanted: str, pods: Iterable[Pod]) -> Pod | None:
+def pod_of_workload(fork: Fork, wanted: str, pods: Iterable[Pod]) -> Pod | None:
     """Return a pod, pending if there is one, of the workload that *wanted* names, as ``deployment/web``."""
     short, _, name = wanted.partition("/")
-    kind = _WORKLOADS.get(short.lower())
+    kind = WORKLOAD_NAMES.get(short.lower())
     if kind is None or not name:
         return None
     found = [

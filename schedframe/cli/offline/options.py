@@ -143,17 +143,17 @@ class ScheduleOptions:
     @property
     def source(self) -> SourceOptions:
         """How manifests are read. Raises :class:`InputError` for an unknown part."""
-        return SourceOptions(self.workloads, self.validate, names_of(_parts(self.without)))
+        return SourceOptions(self.workloads, self.validate, names_of(parts_in(self.without)))
 
     @property
     def what_if(self) -> WhatIf:
         """What is changed before anything is placed. Raises :class:`InputError`."""
-        return WhatIf.parsed(self.add or (), _nodes(self.without), self.scale or ())
+        return WhatIf.parsed(self.add or (), nodes_in(self.without), self.scale or ())
 
     @property
     def live(self) -> LiveSource | None:
         """The real cluster to place the pods in, of which nothing is changed; ``None``: none is named."""
-        return _live_source(self.kubeconfig, self.context)
+        return live_source(self.kubeconfig, self.context)
 
     def check(self) -> None:
         """Raise an error of usage if something is missing, or does not go together."""
@@ -165,7 +165,7 @@ class ScheduleOptions:
             raise typer.BadParameter(
                 "--explain has no place among bindings; use -o table, wide, json or yaml"
             )
-        _check_files(self.files, self.live)
+        check_files(self.files, self.live)
 
 
 @record(frozen=True, kw_only=True)
@@ -196,42 +196,44 @@ class ExplainOptions:
     @property
     def source(self) -> SourceOptions:
         """How manifests are read. Raises :class:`InputError` for an unknown part."""
-        return SourceOptions(self.workloads, self.validate, names_of(_parts(self.without)))
+        return SourceOptions(self.workloads, self.validate, names_of(parts_in(self.without)))
 
     @property
     def what_if(self) -> WhatIf:
         """What is changed before anything is placed. Raises :class:`InputError`."""
-        return WhatIf.parsed(self.add or (), _nodes(self.without), self.scale or ())
+        return WhatIf.parsed(self.add or (), nodes_in(self.without), self.scale or ())
 
     @property
     def live(self) -> LiveSource | None:
         """The real cluster of the pod, of which nothing is changed; ``None``: none is named."""
-        return _live_source(self.kubeconfig, self.context)
+        return live_source(self.kubeconfig, self.context)
 
     def check(self) -> None:
         """Raise an error of usage if something is missing."""
-        _check_files(self.files, self.live)
+        check_files(self.files, self.live)
 
 
 def _entries(without: list[str] | None) -> list[str]:
     return [name for text in without or () for name in text.split(",")]
 
 
-def _parts(without: list[str] | None) -> list[str]:
+def parts_in(without: list[str] | None) -> list[str]:
     """Return the parts that ``--without`` names."""
     return [name for name in _entries(without) if not name.startswith(NODE_PREFIX)]
 
 
-def _nodes(without: list[str] | None) -> list[str]:
+def nodes_in(without: list[str] | None) -> list[str]:
     """Return the nodes that ``--without`` names."""
     return [name for name in _entries(without) if name.startswith(NODE_PREFIX)]
 
 
-def _live_source(kubeconfig: list[str] | None, context: str | None) -> LiveSource | None:
+def live_source(kubeconfig: list[str] | None, context: str | None) -> LiveSource | None:
+    """Return the real cluster that the options name, ``None`` if they name none."""
     return None if kubeconfig is None and context is None else LiveSource(kubeconfig or [], context)
 
 
-def _check_files(files: list[str] | None, live: LiveSource | None) -> None:
+def check_files(files: list[str] | None, live: LiveSource | None) -> None:
+    """Raise an error of usage if there is nothing to read."""
     if not files and live is None:
         raise typer.BadParameter("name at least one file with manifests, or - for standard input")
     if "" in (files or ()):

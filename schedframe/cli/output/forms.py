@@ -36,6 +36,14 @@ class ExplainForm(StrEnum):
     YAML = "yaml"
 
 
+class AnswerForm(StrEnum):
+    """Values of ``-o`` for answers about a whole cluster."""
+
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
 def render(outcome: Outcome, form: Form) -> list[str]:
     """Return the lines of the whole answer."""
     return _FORMS[form](outcome)

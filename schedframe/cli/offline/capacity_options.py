@@ -1,0 +1,176 @@
+"""The options of ``schedframe capacity`` and ``schedframe compare``."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from ..._base.value import record
+from ...controllers import Workloads
+from ...controllers.switches import names_of
+from ..options import STDIN
+from ..output.forms import AnswerForm
+from .live import LiveSource
+from .options import (
+    Add,
+    AllowImports,
+    ConfigFile,
+    Context,
+    Files,
+    Gates,
+    HowWorkloads,
+    Kubeconfig,
+    Scale,
+    Seed,
+    ValidateOption,
+    Verbose,
+    Without,
+    check_files,
+    live_source,
+    nodes_in,
+    parts_in,
+)
+from .sources import SourceOptions, Validate
+from .what_if import WhatIf
+
+Output = Annotated[AnswerForm, typer.Option("--output", "-o", help="How the answer is written.")]
+After = Annotated[
+    bool, typer.Option("--after/--as-it-is", help="First place the pods that wait, as schedule does.")
+]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="NAME… FILE…",
+        help="Names, then manifests: what is a file or a folder, or -, is read; the others are names.",
+    ),
+]
+
+
+@record(frozen=True, kw_only=True)
+class ClusterOptions:
+    """Where the cluster is read from, and how its scheduler decides."""
+
+    output: Output = AnswerForm.TABLE
+    allow_import: AllowImports = None
+    seed: Seed = 0
+    validate: ValidateOption = Validate.STRICT
+    verbose: Verbose = False
+    workloads: HowWorkloads = Workloads.AUTO
+    without: Without = None
+    add: Add = None
+    scale: Scale = None
+    kubeconfig: Kubeconfig = None
+    context: Context = None
+    feature_gates: Gates = None
+
+    @property
+    def source(self) -> SourceOptions:
+        """How manifests are read. Raises :class:`InputError` for an unknown part."""
+        return SourceOptions(self.workloads, self.validate, names_of(parts_in(self.without)))
+
+    @property
+    def what_if(self) -> WhatIf:
+        """What is changed before anything is asked. Raises :class:`InputError`."""
+        return WhatIf.parsed(self.add or (), nodes_in(self.without), self.scale or ())
+
+    @property
+    def live(self) -> LiveSource | None:
+        """The real cluster to read, of which nothing is changed; ``None``: none is named."""
+        return live_source(self.kubeconfig, self.context)
+
+
+@record(frozen=True, kw_only=True)
+class QuestionOptions(ClusterOptions):
+    """A question about the room in one cluster, under one configuration."""
+
+    config: ConfigFile = None
+    after: After = True
+
+
+@record(frozen=True, kw_only=True)
+class NamingOptions(QuestionOptions):
+    """A question about what is named."""
+
+    words: Names = None
+
+    @property
+    def files(self) -> list[str]:
+        """The words that are files or folders, or standard input."""
+        return [word for word in self.words or () if _is_file(word)]
+
+    @property
+    def names(self) -> list[str]:
+        """The words that are no files."""
+        return [word for word in self.words or () if not _is_file(word)]
+
+    def check(self, what: str) -> None:
+        """Raise an error of usage if something is missing; *what* is to be named."""
+        check_files(self.files, self.live)
+        if not self.names:
+            raise typer.BadParameter(f"name {what}; what is a file or a folder is read")
+
+
+def _is_file(word: str) -> bool:
+    return word in ("", STDIN) or os.path.exists(word)
+
+
+def _mix(text: str | None) -> dict[str, int] | None:
+    if text is None:
+        return None
+    found: dict[str, int] = {}
+    for part in text.split(","):
+        name, _, share = part.strip().partition("=")
+        if not name or not share.isdecimal() or int(share) < 1 or name in found:
+            raise typer.BadParameter(f"--mix {text}: write each name once with a number from 1: web=3,db=1")
+        found[name] = int(share)
+    return found
+
+
+@record(frozen=True, kw_only=True)
+class FitOptions(NamingOptions):
+    """The options of ``schedframe capacity fit``."""
+
+    mix: Annotated[
+        str | None,
+        typer.Option("--mix", metavar="NAME=N,…", help="How many of each in a round, such as web=3,db=1."),
+    ] = None
+    most: Annotated[int | None, typer.Option("--max", metavar="N", min=0, help="Rounds at most.")] = None
+    preempt: Annotated[bool, typer.Option("--preempt", help="Let them make room for themselves.")] = False
+    require: Annotated[
+        int | None, typer.Option("--require", metavar="N", min=0, help="Exit with 1 if fewer rounds fit.")
+    ] = None
+
+    @property
+    def shares(self) -> dict[str, int] | None:
+        """Name → how many in a round; ``None`` without a mix. Raises an error of usage."""
+        return _mix(self.mix)
+
+    @property
+    def asked(self) -> list[str]:
+        """What is to be placed: the names, or those of the mix."""
+        return self.names or list(self.shares or ())
+
+    def check(self, what: str = "a pod, or a workload such as deployment/web") -> None:
+        """Raise an error of usage if something is missing."""
+        check_files(self.files, self.live)
+        if not self.asked:
+            raise typer.BadParameter(f"name {what}; what is a file or a folder is read")
+
+
+@record(frozen=True, kw_only=True)
+class LossOptions(QuestionOptions):
+    """The options of ``schedframe capacity loss``."""
+
+    files: Files = None
+    by: Annotated[
+        str,
+        typer.Option(
+            "--by", metavar="node|LABEL", help="What is lost together: single nodes, or all of one value."
+        ),
+    ] = "node"
+
+    def check(self) -> None:
+        """Raise an error of usage if something is missing."""
+        check_files(self.files, self.live)
