@@ -193,8 +193,15 @@ class ConfigMapVolume:
 
 
 @value(weakref_slot=False)
+class EmptyDirVolume:
+    """A folder of the node that goes with the pod; ``medium``: Memory keeps it there."""
+
+    medium: str = ""
+
+
+@value(weakref_slot=False)
 class Volume:
-    """A volume of a pod: at most one source is set. Sources without effect on scheduling are dropped."""
+    """A volume of a pod: at most one source is set. Sources that say nothing about places are dropped."""
 
     name: str = field(default="", metadata=wire(always=True, unique=True))
     persistent_volume_claim: ClaimVolumeSource | None = None
@@ -213,3 +220,4 @@ class Volume:
     host_path: HostPathVolume | None = None
     nfs: NFSVolume | None = None
     config_map: ConfigMapVolume | None = None
+    empty_dir: EmptyDirVolume | None = None

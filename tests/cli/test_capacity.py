@@ -80,3 +80,13 @@ def test_loss_as_a_document(cli: Cli, write: Write) -> None:
     assert (document["kind"], document["by"]) == ("CapacityLoss", "node")
     assert document["domains"] == [{"domain": "a", "nodes": ["a"], "lost": [], "rescheduled": []}]
     assert result.code == 0
+
+
+def test_drain_has_steps_what_blocks_and_an_exit_code(cli: Cli, cluster: str) -> None:
+    result = cli("capacity", "drain", "a", cluster)
+    assert result.code == 1
+    assert "BLOCKED\ndefault/web on a: nothing makes it again\n  smallest change: delete it" in result.out
+    assert result.out.endswith("a cannot be drained: 1 pods are blocked\n")
+    forced = cli("capacity", "drain", "a", cluster, "--force", "-o", "json")
+    assert forced.code == 0
+    assert json.loads(forced.out)["steps"] == [{"pod": "default/web", "from": "a", "to": None}]

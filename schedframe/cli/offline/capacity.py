@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ...capacity import CapacityFit, CapacityLoss, DomainLoss, Obstacle, fit, loss
+from ...capacity import (
+    CapacityDrain,
+    CapacityFit,
+    CapacityLoss,
+    DomainLoss,
+    Obstacle,
+    drain,
+    fit,
+    loss,
+)
 from ...fork import Fork
 from ...framework import Registry
+from ..configurations import configuration, note_left_out
 from ..output.answers import answer_lines
-from ..output.terminal import Advance, columns, heading, note, progress
-from .capacity_options import FitOptions, LossOptions, QuestionOptions
-from .schedule import configuration, note_left_out
+from ..output.terminal import Advance, columns, heading, note, progress, success, warning
+from .capacity_options import DrainOptions, FitOptions, LossOptions, QuestionOptions
 from .scheduling import faults_shown
 from .sources import read_manifests
 
@@ -134,3 +143,42 @@ def _lost_lines(domain: DomainLoss) -> Iterator[str]:
         shown = ", ".join(pods[:SHOWN_PODS])
         more = len(pods) - SHOWN_PODS
         yield f"{shown}{f' and {more} more' if more > 0 else ''}: {message}"
+
+
+def run_drain(options: DrainOptions) -> tuple[CapacityDrain, list[str]]:
+    """Return how nodes are drained, and its lines. Raises ConfigError, InputError, ClusterError."""
+    with (
+        faults_shown(options.verbose),
+        fork_of(options, options.files, "capacity drain") as fork,
+        progress("moving pods") as advance,
+    ):
+        answer = drain(
+            fork,
+            options.names,
+            force=options.force,
+            delete_local_data=options.delete_emptydir_data,
+            on_pod=advance,
+            after=options.after,
+        )
+    return answer, answer_lines(answer.to_dict(), options.output, lambda: drain_lines(answer))
+
+
+def drain_lines(answer: CapacityDrain) -> Iterator[str]:
+    """Yield the steps, what blocks, and the verdict."""
+    if answer.steps:
+        rows = [
+            (str(number), each.pod, each.from_node, each.to_node or "deleted for good")
+            for number, each in enumerate(answer.steps, start=1)
+        ]
+        yield from columns(rows, ("STEP", "POD", "FROM", "TO"), right=(0,))
+        yield ""
+    if answer.blocked:
+        yield heading("BLOCKED")
+        for each in answer.blocked:
+            yield from str(each).split("\n")
+        yield ""
+    names = ", ".join(answer.nodes)
+    if answer.is_complete:
+        yield success(f"{names} can be drained: {len(answer.steps)} pods move")
+    else:
+        yield warning(f"{names} cannot be drained: {len(answer.blocked)} pods are blocked")

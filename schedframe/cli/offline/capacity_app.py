@@ -7,7 +7,7 @@ import typer
 from .. import exits
 from ..option_class import takes
 from ..output.terminal import emit
-from .capacity_options import FitOptions, LossOptions
+from .capacity_options import DrainOptions, FitOptions, LossOptions
 
 app = typer.Typer(
     help="Questions about the room in a cluster, each answered by the scheduler itself.",
@@ -54,3 +54,19 @@ def loss(options: LossOptions) -> None:
         answer, lines = run_loss(options)
         emit(*lines)
         raise typer.Exit(exits.SUCCESS if answer.is_survived else exits.TOO_LITTLE_ROOM)
+
+
+@app.command(epilog=exits.CAPACITY_CODES)
+@takes(DrainOptions)
+def drain(options: DrainOptions) -> None:
+    """In which order the pods of some nodes move, where each one goes, and what blocks.
+
+    NAME is a node. All named nodes are cordoned first; no pod makes room for itself.
+    """
+    with exits.reporting():
+        from .capacity import run_drain
+
+        options.check("a node")
+        answer, lines = run_drain(options)
+        emit(*lines)
+        raise typer.Exit(exits.SUCCESS if answer.is_complete else exits.TOO_LITTLE_ROOM)

@@ -174,3 +174,15 @@ class LossOptions(QuestionOptions):
     def check(self) -> None:
         """Raise an error of usage if something is missing."""
         check_files(self.files, self.live)
+
+
+@record(frozen=True, kw_only=True)
+class DrainOptions(NamingOptions):
+    """The options of ``schedframe capacity drain``."""
+
+    force: Annotated[
+        bool, typer.Option("--force", help="Delete pods without a controller, for good, as kubectl does.")
+    ] = False
+    delete_emptydir_data: Annotated[
+        bool, typer.Option("--delete-emptydir-data", help="Give up what is in emptyDir volumes.")
+    ] = False
