@@ -7,6 +7,7 @@ from .azure import read_azure_2020
 from .building import PodPart, TraceBuilder
 from .columns import ColumnTable
 from .describe import Description
+from .detect import open_trace
 from .draws import Draws
 from .figures import Figures
 from .fit import fit
@@ -35,6 +36,7 @@ __all__ = [
     "Workload",
     "fit",
     "generate",
+    "open_trace",
     "read_alibaba_2020",
     "read_azure_2020",
     "read_manifests",
