@@ -24,6 +24,7 @@ from ..api import (
     PodGroupSchedulingPolicy,
     PodGroupSpec,
 )
+from ..api.resources import PODS
 from ..errors import InputError
 from .columns import NONE, Array, ColumnTable, Ids, Ints, digest_of, first_uses, read_only
 from .describe import Description, describe
@@ -82,7 +83,7 @@ class Trace:
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """The resources that templates of pods request and those of nodes have, by name."""
+        """The resources that pods request and nodes have, by name; the number of pods is none of them."""
         self._amounts()
         found: tuple[str, ...] = self._memo["resources"]
         return found
@@ -101,7 +102,7 @@ class Trace:
         if "amounts" not in self._memo:
             pods = [each.requests for each in self.templates]
             nodes = [each.allocatable for each in self.node_templates]
-            resources = sorted({name for each in (*pods, *nodes) for name in each})
+            resources = sorted({name for each in (*pods, *nodes) for name in each if name != PODS})
             self._memo["resources"] = tuple(resources)
             self._memo["amounts"] = tuple(
                 np.array([[each.get(name, 0) for name in resources] for each in amounts], np.int64).reshape(
