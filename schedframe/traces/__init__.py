@@ -14,10 +14,11 @@ from .fit import fit
 from .generate import Kind, RunTimes, Workload, generate
 from .manifests import read_manifests
 from .mapped import read_trace
+from .node_events import NodeEvent
 from .openb import read_openb
 from .swf import read_swf
 from .template import NodeTemplate, PodTemplate
-from .trace import FOREVER, NodeEvent, Trace
+from .trace import FOREVER, Trace
 
 __all__ = [
     "FOREVER",

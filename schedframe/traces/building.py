@@ -10,9 +10,10 @@ import numpy as np
 from .._base.checked import unchecked
 from .._base.value import record
 from .columns import NONE, Array, ColumnTable, Ids, Ints, Names, first_uses, read_only, texts
+from .node_events import NodeEvent
 from .reading import Rows, Treated, concatenated
 from .template import NodeTemplate, PodTemplate
-from .trace import NodeEvent, Trace
+from .trace import Trace
 
 
 @record

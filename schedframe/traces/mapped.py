@@ -14,9 +14,10 @@ from .building import PodPart, TraceBuilder
 from .columns import NONE, Array, Ids, Ints, Names
 from .folding import Folded, fold
 from .mapping import EVENTS, Field, MappingFile, TableFields, read_mapping
+from .node_events import NodeEvent
 from .reading import OnFault, Paths, Rows, Treated, concatenated, csv_rows, json_rows
 from .template import NodeTemplate
-from .trace import FOREVER, NodeEvent, Trace
+from .trace import FOREVER, Trace
 
 KINDS: Final = ("", "submit", "start", "end")
 """Codes of events of pods; 0 is all others."""

@@ -17,10 +17,11 @@ from ..api.documents import read_documents
 from ..api.paths import located, steps_of
 from ..api.resources import CPU, MEMORY
 from ..errors import InputError
+from .node_events import NodeEvent
 from .reading import Paths, opened
 from .times import UNITS as TIME_UNITS
 from .times import micros
-from .trace import FOREVER, NodeEvent
+from .trace import FOREVER
 
 AMOUNT_UNITS: Final[dict[str, dict[str, float]]] = {
     CPU: {"milli": 1, "cores": 1_000, "percent": 10},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from enum import IntEnum
 from hashlib import sha256
 from typing import Any, Final
 
@@ -29,25 +28,13 @@ from ..errors import InputError
 from .columns import NONE, Array, ColumnTable, Ids, Ints, digest_of, first_uses, read_only
 from .describe import Description, describe
 from .draws import Draws
+from .node_events import NodeEvent, failures
 from .template import NodeTemplate, PodTemplate
 from .times import Span, micros
 
 FOREVER: Final = NONE
 """Run time of a pod that does not end."""
 _NAME: Final = re.compile(rb"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-
-
-class NodeEvent(IntEnum):
-    """What happens to a node."""
-
-    JOIN = 0
-    """The node takes pods from now on."""
-    DRAIN = 1
-    """Its pods are evicted, and it leaves."""
-    FAIL = 2
-    """It is lost with the work of its pods."""
-    REPAIRED = 3
-    """It is back, empty."""
 
 
 @record(frozen=True, eq=False)
@@ -217,6 +204,26 @@ class Trace:
         return evolve(
             self, nodes=other.nodes, node_templates=other.node_templates, node_events=other.node_events
         )
+
+    @checked
+    def with_failures(
+        self, between: Span, repair: Span, *, until: Span | None = None, seed: int = 0
+    ) -> Trace:
+        """Return the trace with nodes that fail and are repaired, until the last arrival or *until*.
+
+        The times between a repair and the next failure, and those of repairs, have exponential distributions
+        with these means. They are drawn by node and number of the failure: equal for each scheduler.
+        """
+        mean, mend = micros(between, "between"), micros(repair, "repair")
+        end = int(self.pods["submit"].max(initial=0)) if until is None else micros(until, "until")
+        if mean <= 0:
+            raise InputError("between", "is 0", "give a time such as 30d")
+        events = self.node_events
+        joins = events["event"] == NodeEvent.JOIN
+        added = failures(events["time"][joins], events["node"][joins], (mean, mend, end), Draws(seed))
+        columns = {name: np.concatenate([events[name], added[name]]) for name in events.columns}
+        order = np.argsort(columns["time"], kind="stable")
+        return evolve(self, node_events=events.with_columns(**{n: c[order] for n, c in columns.items()}))
 
     def without_groups(self) -> Trace:
         """Return the trace with pods that start one by one."""

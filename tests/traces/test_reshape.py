@@ -188,3 +188,29 @@ def test_moments_of_draws() -> None:
     normal = draws.normal(count, "n")
     assert abs(sum(normal) / count) < 0.03
     assert abs(sum(each * each for each in normal) / count - 1) < 0.05
+
+
+def test_nodes_fail_and_are_repaired_at_times_of_their_own() -> None:
+    trace = make([(0, 1, 1, -1), (10_000_000, 1, 1, -1)], nodes=40)
+    failing = trace.with_failures("1s", "100ms", seed=5)
+    events = failing.node_events
+    assert (np.diff(events["time"]) >= 0).all()
+    failures = [
+        t
+        for t, k in zip(events["time"].tolist(), events["event"].tolist(), strict=True)
+        if k == NodeEvent.FAIL
+    ]
+    assert abs(len(failures) / 40 / (10 / 1.1) - 1) < 0.15
+    for number in range(40):
+        mine = events["event"][events["node"] == number].tolist()
+        drawn = mine[2:] if number == 0 else mine[1:]  # the first node has a failure of its own
+        assert drawn[::2] == [NodeEvent.FAIL] * len(drawn[::2])
+        assert drawn[1::2] == [NodeEvent.REPAIRED] * len(drawn[1::2])
+    fewer = make([(0, 1, 1, -1), (10_000_000, 1, 1, -1)], nodes=2).with_failures("1s", "100ms", seed=5)
+    for number in range(2):
+        both = [
+            each.node_events["time"][each.node_events["node"] == number].tolist() for each in (failing, fewer)
+        ]
+        assert both[0] == both[1]
+    with pytest.raises(InputError, match="between: is 0"):
+        trace.with_failures(0, "1s")
