@@ -18,7 +18,7 @@ from ..fork.evicting import is_of_its_node
 from ..fork.sources import ForkSource
 from .advice import API_VERSION, obstacle_of
 from .blocking import Allowance, Block, BlockKind, allowances, blocks_of
-from .question import QuestionKeywords, settled_fork
+from .question import QuestionOptions, settled_fork
 
 _STRICTER: Final = "take away its toleration of node.kubernetes.io/unschedulable"
 
@@ -90,7 +90,7 @@ def drain(
     force: bool = False,
     delete_local_data: bool = False,
     on_pod: Callable[[], None] | None = None,
-    **options: Unpack[QuestionKeywords],
+    **options: Unpack[QuestionOptions],
 ) -> CapacityDrain:
     """Return how *nodes* are drained: the order of evictions, where each pod goes, and what blocks.
 

@@ -21,7 +21,7 @@ from ..fork.sources import ForkSource
 from .advice import API_VERSION, Obstacle, obstacle_of
 from .deletions import deleted_in
 from .garbage import collecting_later
-from .question import QuestionKeywords, asked_fork
+from .question import QuestionOptions, asked_fork
 from .templates import Template, template_of
 
 BATCH: Final = 1024
@@ -84,7 +84,7 @@ def fit(
     most: int | None = None,
     preempt: bool = False,
     on_round: Advance | None = None,
-    **options: Unpack[QuestionKeywords],
+    **options: Unpack[QuestionOptions],
 ) -> CapacityFit:
     """Return how many more of *pods* fit into *cluster*, on which nodes, and what stops the next one.
 

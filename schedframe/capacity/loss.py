@@ -19,7 +19,7 @@ from ..fork.sources import ForkSource
 from .advice import API_VERSION
 from .deletions import deleted_in
 from .garbage import collecting_later
-from .question import QuestionKeywords, settled_fork
+from .question import QuestionOptions, settled_fork
 
 NODE: Final = "node"
 """``by`` of single nodes."""
@@ -115,7 +115,7 @@ def loss(
     by: str = NODE,
     only: Iterable[str] | None = None,
     on_domain: Callable[[], None] | None = None,
-    **options: Unpack[QuestionKeywords],
+    **options: Unpack[QuestionOptions],
 ) -> CapacityLoss:
     """Return which pods find no place when a node goes, for each node; the worst first.
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from ..config import ConfigSource
 from ..fork import Fork
-from ..fork.parts import ForkKeywords
+from ..fork.parts import ForkOptions
 from ..fork.sources import ForkSource
 
 
-class QuestionKeywords(ForkKeywords, total=False):
+class QuestionOptions(ForkOptions, total=False):
     """The options of all questions: those of a fork, and these."""
 
     config: ConfigSource
@@ -19,14 +19,14 @@ class QuestionKeywords(ForkKeywords, total=False):
     """Whether pods that wait are placed first, which they are by default."""
 
 
-def asked_fork(cluster: ForkSource, options: QuestionKeywords) -> tuple[Fork, bool]:
+def asked_fork(cluster: ForkSource, options: QuestionOptions) -> tuple[Fork, bool]:
     """Return a fork of *cluster*, and whether pods that wait are to be placed first."""
     of_fork: dict[str, Any] = dict(options)
     after, config = of_fork.pop("after", True), of_fork.pop("config", None)
     return Fork.of(cluster, config, **of_fork), after
 
 
-def settled_fork(cluster: ForkSource, options: QuestionKeywords) -> Fork:
+def settled_fork(cluster: ForkSource, options: QuestionOptions) -> Fork:
     """Return a fork of *cluster* in which pods that wait are placed, if *options* do not say otherwise."""
     fork, after = asked_fork(cluster, options)
     if after and fork.pending():

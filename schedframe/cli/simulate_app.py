@@ -16,8 +16,8 @@ from ..runs import Run
 from ..simulate import Simulation
 from ..traces import Trace, open_trace
 from . import exits
+from .configurations import configuration
 from .offline.options import AllowImports, ConfigFile, Gates, Seed
-from .offline.schedule import configuration
 from .offline.sources import read_manifests
 from .option_class import takes
 from .output.terminal import columns, emit, emit_document, note

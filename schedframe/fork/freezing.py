@@ -90,7 +90,7 @@ class Frozen:
         return _HEAD % VERSION + pickle.dumps(self, pickle.HIGHEST_PROTOCOL)
 
 
-class PluginKeywords(TypedDict, total=False):
+class PluginOptions(TypedDict, total=False):
     """The plugins of a fork, which are no part of its bytes; as for :class:`Simulation`."""
 
     plugins: PluginsToPass | None
@@ -120,7 +120,7 @@ def freeze(fork: Fork) -> bytes:
     return Frozen.of(fork, own).packed()
 
 
-def thaw(data: bytes, **options: Unpack[PluginKeywords]) -> Fork:
+def thaw(data: bytes, **options: Unpack[PluginOptions]) -> Fork:
     """Return a fork equal to the frozen one: it answers as that would.
 
     *options*: the plugins that the configuration does not name, as they were given before. Thaw only bytes
@@ -155,7 +155,7 @@ def _unpacked(data: bytes) -> Frozen:
     return frozen
 
 
-def _parts_of(frozen: Frozen, options: PluginKeywords) -> ForkParts:
+def _parts_of(frozen: Frozen, options: PluginOptions) -> ForkParts:
     """Return the parts of an equal fork, with the plugins of *options*."""
     table = NodeTable.of_rows(frozen.rows, frozen.free_rows, frozen.image_sizes)
     undo, clock = table.undo, VirtualClock(frozen.now)
