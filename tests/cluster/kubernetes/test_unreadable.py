@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from contextlib import suppress
+from itertools import product
 from typing import Any
 
 import pytest
@@ -52,8 +53,8 @@ def event_of(item: bytes, type: bytes = b"MODIFIED") -> bytes:
 # ---- decoding ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("depth", [900, 2000, 100_000])
-@pytest.mark.parametrize("kind", KINDS)
+# One scanner, which knows no kind, skips all of it: the deepest is tried with one kind.
+@pytest.mark.parametrize(("kind", "depth"), [*product(KINDS, [900, 2000, 5000]), ("Pod", 100_000)])
 def test_what_is_not_read_may_be_nested_as_deep_as_it_likes(kind: str, depth: int) -> None:
     metadata = {"name": "a", "labels": {"x": "y"}, "resourceVersion": "7"}
     plain = raw({"metadata": metadata})
