@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from attrs import frozen
+from attrs import define, field, frozen
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGES: Final = ("schedframe", "plugins_builtin")
@@ -25,82 +25,15 @@ TREE: Final = (*PROSE, "docs", "tests")
 TUNED: Final = ("schedframe/cycle", "schedframe/state", "plugins_builtin/node_resources")
 """Where tuning constants are counted: the scheduling cycle and the columns that it caches."""
 
-MAX_LINES: Final = 400
+MAX_LINES: Final = 500
+"""Of a file, docstrings not counted. 400 is the aim, but a class is never cut in two for it."""
 MAX_FUNCTION_LINES: Final = 40
 MAX_PARAMETERS: Final = 7
+"""By position; see :data:`MAX_KEYWORDS`."""
+MAX_KEYWORDS: Final = 14
+"""Of parameters in all: those that are named at each call explain themselves, and notebooks complete them."""
 MAX_RETIRED_WORDS: Final = 10
-MAX_TUNING_CONSTANTS: Final = 35
-
-LONG_FILES: Final[dict[str, str]] = {
-    "schedframe/queue/priority_queue.py": "one class with its constructor; most of it is docstrings",
-}
-"""Path → why the file may have more lines."""
-
-LONG_FUNCTIONS: Final[dict[str, str]] = {}
-"""``path:function`` → why the function may have more lines."""
-
-MANY_PARAMETERS: Final[dict[str, str]] = {
-    "schedframe/simulate/simulation.py:Simulation.__init__": "keywords that notebooks show and complete",
-    "schedframe/cli/bench_app.py:run": "the options of a command",
-    "schedframe/why/explain.py:explain": "keywords that notebooks show and complete",
-    "schedframe/simulate/hints.py:queueing_hint": "the event as the hint gets it, and evaluate's keywords",
-}
-"""``path:function`` → why the function may have more parameters."""
-
-FORMULA_CONSTANTS: Final[dict[str, str]] = {
-    "schedframe/cycle/search/sampling.py:MIN_FEASIBLE_NODES_TO_FIND": "a rule of the reference",
-    "schedframe/cycle/search/sampling.py:MIN_FEASIBLE_NODES_PERCENTAGE": "a rule of the reference",
-    "schedframe/cycle/binding/pod_status.py:LONGEST_NOTE": "a limit of the API",
-    "schedframe/cycle/binding/pod_status.py:WRITES_KEPT": "which events count as news",
-    "schedframe/cycle/binding/paused.py:FIRST_VERIFICATION_SECONDS": "when the cluster is asked again",
-    "schedframe/cycle/binding/paused.py:LONGEST_VERIFICATION_SECONDS": "when the cluster is asked again",
-    "schedframe/cycle/runtime/interrupts.py:SAME_PRESS_SECONDS": "which signal is the second one",
-    "schedframe/cycle/runtime/interrupts.py:LONGEST_SECONDS": "when a signal breaks into a step that hangs",
-    "schedframe/cycle/slow_attempts.py:REST": "when a pod is tried again",
-    "schedframe/cycle/slow_attempts.py:FRAMES": "what a report shows",
-    "schedframe/cycle/search/tie_breaking.py:MOST_DRAWS": "a rule: it decides which row is drawn",
-    "schedframe/state/columns.py:ABSENT": "a code: no value",
-    "schedframe/state/label_groups.py:_BYTES_PER_COLUMN": "an estimate for accounting",
-    "schedframe/state/label_groups.py:_BYTES_PER_ROW": "an estimate for accounting",
-    "schedframe/state/sparse_resources.py:_ENTRY_CELLS": "an estimate for accounting",
-    "schedframe/state/resource_columns.py:FIRST_CAPACITY": "the beginning of a doubling",
-    "schedframe/state/resource_columns.py:_PAGE": "a format: numbers in a page of memory",
-    "schedframe/cycle/latency.py:BUCKETS_PER_DOUBLING": "the precision of percentiles",
-    "schedframe/cycle/latency.py:_SHORTEST": "the unit of a format",
-    "schedframe/cycle/latency.py:BATCH": "the memory of a histogram",
-    "schedframe/cycle/events.py:KEPT": "a bound of memory",
-    "schedframe/cycle/reload.py:CLOSE_AFTER": "when former plugins are looked at again",
-    "schedframe/cycle/reload.py:LOOK_AFTER": "when a waiting thread looks again",
-    "schedframe/cycle/metering/counts.py:FOLDED": "when durations are counted",
-    "schedframe/cycle/metering/calls.py:SAMPLED": "a share of the reference",
-    "schedframe/cycle/metering/counts.py:EVENTS_FOR_EACH_MEASURED": "which events are measured",
-    "schedframe/cycle/metering/counts.py:MOST_ATTEMPTS": "a label of the reference",
-    "schedframe/cycle/inspection.py:CORE_SECONDS": "when a question is given up",
-    "schedframe/cycle/inspection.py:LISTED": "the length of a report",
-    "schedframe/cycle/equivalence/policy.py:BYTES_A_CLASS": "an estimate for accounting",
-    "schedframe/cycle/equivalence/policy.py:BYTES_AN_ANSWER": "an estimate for accounting",
-    "schedframe/cycle/search/tie_breaking.py:INFEASIBLE": "a code: no score",
-    "schedframe/cycle/equivalence/index/score_matrix.py:LARGEST_SCORE": "a format: what fits into two bytes",
-    "schedframe/cycle/equivalence/index/score_matrix.py:_REJECTED": "a code: no score",
-    "schedframe/cycle/equivalence/index/score_matrix.py:_NEVER": "a code: no version",
-    "schedframe/cycle/equivalence/status_codes.py:NO_NODE": "a code: no node",
-    "schedframe/cycle/equivalence/status_codes.py:NO_PLUGIN": "a code: no plugin",
-    "plugins_builtin/node_resources/arithmetic.py:EXACT": "a format: integers that a float holds exactly",
-    "plugins_builtin/node_resources/arithmetic.py:_PERCENT": "a formula of the reference",
-    "plugins_builtin/node_resources/arithmetic.py:_WRAP": "a format: int64 overflow of Go",
-    "plugins_builtin/node_resources/arithmetic.py:_HALF": "a format: int64 overflow of Go",
-    "plugins_builtin/node_resources/shortage.py:UNRESOLVABLE": "a bit of a code",
-    "plugins_builtin/node_resources/shortage.py:PODS": "a bit of a code",
-    "plugins_builtin/node_resources/shortage.py:FIRST_RESOURCE": "a bit of a code",
-    "plugins_builtin/node_resources/shortage.py:OTHER_BITS": "a format of codes",
-    "plugins_builtin/node_resources/shortage.py:BYTE": "a format of codes",
-    "plugins_builtin/node_resources/shortage.py:WORD": "a format: bits of an int64",
-    "plugins_builtin/node_resources/strategies.py:_FULL": "a formula of the reference",
-    "plugins_builtin/node_resources/strategies.py:_TWO": "a formula of the reference",
-    "plugins_builtin/node_resources/usage.py:_ONE": "a formula",
-    "schedframe/state/row_states.py:_LEFT_OUT": "a code: no state",
-}
-"""``path:NAME`` → why the number is no tuning constant: a formula's, a format's or the reference's."""
+MAX_TUNING_CONSTANTS: Final = 37
 
 RETIRED: Final = re.compile(
     r"\b(somebody|nobody|anybody|everybody|whoever|anew|meanwhile|hardly|so many|so much|hears|the long way"
@@ -121,6 +54,11 @@ class Source:
     def tree(self) -> ast.Module:
         """The file, parsed."""
         return _parsed(self.text)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of the file."""
+        return self.text.splitlines()
 
     @property
     def package(self) -> str:
@@ -235,26 +173,56 @@ def _prose(source: Source) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-# ---- tuning constants ------------------------------------------------------------------------------------
+# ---- numbers ---------------------------------------------------------------------------------------------
 
 
 def tuning_constants() -> list[str]:
-    """``path:NAME`` of each number that changes speed or memory, and no decision.
-
-    That is each module-level number in capitals below :data:`TUNED` that :data:`FORMULA_CONSTANTS` does not
-    list, and each field with a numeric default in a class of a ``policy.py``.
-    """
-    return [name for name, value in numbers() if _is_number(value) and name not in FORMULA_CONSTANTS]
-
-
-def numbers() -> list[tuple[str, ast.expr]]:
-    """``path:NAME`` and value of the constants and policy fields below :data:`TUNED`."""
+    """``path:NAME`` of the numbers in files ``policy.py``: they change speed or memory, and no decision."""
     return [
-        (f"{source.path}:{name}", value)
+        f"{source.path}:{name}"
         for source in sources(TUNED)
-        for name, value in _assigned(source.tree, in_classes=source.path.endswith("/policy.py"))
-        if in_capitals(name) or source.path.endswith("/policy.py")
+        if source.path.endswith("/policy.py")
+        for tree in (source.tree, *(node for node in source.tree.body if isinstance(node, ast.ClassDef)))
+        for row in _rows(tree)
+        for name in row.names
     ]
+
+
+def unexplained_numbers() -> list[str]:
+    """``path:NAME`` of constants below :data:`TUNED` of which no text says where the number comes from.
+
+    That is a comment beside it, or, for one or several in a row, a comment above or a docstring below.
+    """
+    return [
+        f"{source.path}:{name}"
+        for source in sources(TUNED)
+        for row in _rows(source.tree)
+        if not row.has_docstring and not source.lines[row.lines[0] - 2].startswith("#")
+        for name, line in zip(row.names, row.lines, strict=True)
+        if in_capitals(name) and "#" not in source.lines[line - 1]
+    ]
+
+
+@define
+class _Row:
+    """Numbers that are assigned one after the other."""
+
+    names: list[str] = field(factory=list)
+    lines: list[int] = field(factory=list)
+    has_docstring: bool = False
+
+
+def _rows(tree: ast.Module | ast.ClassDef) -> Iterator[_Row]:
+    row = _Row()
+    for node in (*tree.body, ast.Pass()):
+        name, value = _assigned(node)
+        if name is not None and value is not None and _is_number(value):
+            row.names.append(name)
+            row.lines.append(node.lineno)
+        elif row.names:
+            row.has_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            yield row
+            row = _Row()
 
 
 def in_capitals(name: str) -> bool:
@@ -262,14 +230,13 @@ def in_capitals(name: str) -> bool:
     return re.fullmatch(r"_?[A-Z][A-Z0-9_]*", name) is not None
 
 
-def _assigned(tree: ast.Module | ast.ClassDef, *, in_classes: bool) -> Iterator[tuple[str, ast.expr]]:
-    for node in tree.body:
-        if in_classes and isinstance(node, ast.ClassDef):
-            yield from _assigned(node, in_classes=False)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            yield node.targets[0].id, node.value
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
-            yield node.target.id, node.value
+def _assigned(node: ast.stmt) -> tuple[str | None, ast.expr | None]:
+    """Return the name that *node* assigns to, and the value."""
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id, node.value
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return node.target.id, node.value
+    return None, None
 
 
 def _is_number(value: ast.expr) -> bool:
@@ -285,12 +252,22 @@ def _is_number(value: ast.expr) -> bool:
 
 
 def long_files() -> list[str]:
-    """``path: lines`` of files above the limit."""
+    """``path: lines`` of files above the limit, docstrings not counted."""
     return [
         f"{source.path}: {lines}"
         for source in sources(TREE)
-        if (lines := source.text.count("\n")) > MAX_LINES and source.path not in LONG_FILES
+        if source.text.count("\n") > MAX_LINES  # to parse all files takes long
+        and (lines := source.text.count("\n") - _docstring_lines(source.tree)) > MAX_LINES
     ]
+
+
+def _docstring_lines(tree: ast.AST) -> int:
+    """Return how many lines are docstrings, those of attributes included."""
+    return sum(
+        (node.end_lineno or node.lineno) - node.lineno + 1
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
 
 
 def long_functions() -> list[str]:
@@ -298,16 +275,17 @@ def long_functions() -> list[str]:
     return [
         f"{name}: {lines}"
         for name, function in functions()
-        if (lines := _code_lines(function)) > MAX_FUNCTION_LINES and name not in LONG_FUNCTIONS
+        if (lines := _code_lines(function)) > MAX_FUNCTION_LINES
     ]
 
 
 def many_parameters() -> list[str]:
-    """``path:function: parameters`` of functions above the limit."""
+    """``path:function: parameters by position, in all`` of functions above a limit."""
+    counts = ((name, *_parameters(function)) for name, function in functions())
     return [
-        f"{name}: {count}"
-        for name, function in functions()
-        if (count := _parameters(function)) > MAX_PARAMETERS and name not in MANY_PARAMETERS
+        f"{name}: {by_position}, {in_all}"
+        for name, by_position, in_all in counts
+        if by_position > MAX_PARAMETERS or in_all > MAX_KEYWORDS
     ]
 
 
@@ -331,17 +309,15 @@ def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
 
 
 def _code_lines(function: Function) -> int:
-    lines = (function.end_lineno or function.lineno) - function.lineno + 1
-    if ast.get_docstring(function) is not None:
-        docstring = function.body[0]
-        lines -= (docstring.end_lineno or docstring.lineno) - docstring.lineno + 1
-    return lines
+    return (function.end_lineno or function.lineno) - function.lineno + 1 - _docstring_lines(function)
 
 
-def _parameters(function: Function) -> int:
+def _parameters(function: Function) -> tuple[int, int]:
+    """Return how many parameters may be passed by position, and how many there are; without ``self``."""
     arguments = function.args
-    names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    return len(names) - (names[:1] in (["self"], ["cls"]))
+    names = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
+    by_position = len(names) - (names[:1] in (["self"], ["cls"]))
+    return by_position, by_position + len(arguments.kwonlyargs)
 
 
 def report() -> None:
@@ -350,9 +326,9 @@ def report() -> None:
         ("circles of files", [" <-> ".join(circle) for circle in circles()]),
         (f"files over {MAX_LINES} lines", long_files()),
         (f"functions over {MAX_FUNCTION_LINES} lines, docstrings not counted", long_functions()),
-        (f"more than {MAX_PARAMETERS} parameters", many_parameters()),
-        ("tuning constants outside policy.py", [n for n in tuning_constants() if "/policy.py:" not in n]),
-        ("tuning constants in policy.py", [n for n in tuning_constants() if "/policy.py:" in n]),
+        (f"more than {MAX_PARAMETERS} parameters by position", many_parameters()),
+        ("numbers without an explanation", unexplained_numbers()),
+        ("tuning constants", tuning_constants()),
         ("retired words", retired_words()),
     ):
         print(f"== {rule}: {len(violations)}", *violations, "", sep="\n")

@@ -20,6 +20,7 @@ the next one, which is more than the rounding error of the division.
 _PERCENT: Final = 100
 _WRAP: Final = 1 << 64
 _HALF: Final = 1 << 63
+"""Where an int64 of Go wraps around."""
 
 
 def percent(part: int, whole: int) -> int:

@@ -29,7 +29,7 @@ from .scored import Scored
 from .usage import Amounts, Index, Left, Taken, by_portions, followed
 
 _FULL: Final = 100
-_TWO: Final = 2
+"""The utilization of a full node, in percent."""
 
 
 class Strategy(Protocol):
@@ -247,7 +247,7 @@ def _mean(percents: Amounts, scored: Sequence[Scored]) -> Column:
     for row, weight in zip(whole[1:], weights[1:], strict=True):
         total = np.add(total, row if weight == 1 else row * weight, out=total)
     weight = sum(weights)
-    if weight == _TWO:
+    if weight == 2:
         total >>= 1  # a third of what division costs
     else:
         total //= weight

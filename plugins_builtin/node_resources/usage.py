@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,6 @@ Resource = tuple[str, bool]
 """Its name, and whether containers without a request count as if they had one."""
 U = TypeVar("U", bound="Usage")
 Scalar = TypeVar("Scalar", bound=np.generic)
-
-_ONE: Final = 1.0
 
 
 @define(eq=False)
@@ -112,7 +110,7 @@ class Usage(DerivedArrays):
             # Never raised for one row: another one may have as little left. compute() raises it.
             elif available - taken < spare[i]:
                 spare[i] = available - taken
-            capacity[row] = available or _ONE
+            capacity[row] = available or 1.0
             value[row] = of_capacity * available + of_used * taken
         if odd or self._odd[row]:
             odd = odd and bool(self.table.alive[row])

@@ -59,6 +59,7 @@ WorkloadLabel = Annotated[
 
 @app.command(DEFAULT_COMMAND, epilog=exits.OTHER_CODES, short_help="Run a template.")
 def run(
+    *,
     template: Annotated[str, typer.Option(help="What to measure; see: schedframe bench list.")] = "basic",
     nodes: Annotated[int | None, typer.Option(metavar="N", help="Nodes.")] = None,
     init: Annotated[int | None, typer.Option(metavar="I", help="Pods that run before.")] = None,

@@ -23,6 +23,7 @@ Codes = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
 ABSENT = -1
+"""The code of no value."""
 
 
 @record(eq=False)

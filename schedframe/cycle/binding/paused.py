@@ -22,6 +22,7 @@ from .attempt import Attempt
 
 FIRST_VERIFICATION_SECONDS = 1.0
 LONGEST_VERIFICATION_SECONDS = 30.0
+"""Waits before the cluster is asked what became of a bind; each is twice the one before."""
 
 Wanted = ClusterEvent | EventOf
 

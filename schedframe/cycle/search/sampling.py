@@ -12,6 +12,7 @@ from ...state import Cache, Rows
 
 MIN_FEASIBLE_NODES_TO_FIND = 100
 MIN_FEASIBLE_NODES_PERCENTAGE = 5
+"""Of kube-scheduler: a search stops at no fewer feasible nodes."""
 
 Positions = npt.NDArray[np.intp]
 
