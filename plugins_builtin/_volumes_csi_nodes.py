@@ -71,7 +71,7 @@ class CsiNodes:
 
     @property
     def any_limits(self) -> bool:
-        """Whether any node has a limit for any driver."""
+        """Return whether any node has a limit for any driver."""
         return bool(self._limited)
 
     def sync(self) -> CsiNodes:

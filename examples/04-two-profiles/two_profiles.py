@@ -18,7 +18,7 @@ from schedframe import (
 
 @frozen
 class KeepHeadroomArgs:
-    """How much CPU of a node is not for the pods of this profile."""
+    """The CPU of a node that is not for the pods of this profile."""
 
     cpu: str = "1"
 

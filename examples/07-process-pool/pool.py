@@ -232,7 +232,7 @@ class Pool:
             self.say(f"{key}: exit code {code}, once more")
 
     def _died(self, worker: WorkerProcess) -> None:
-        """What it ran is tried again, unless it has been often enough; another worker takes its place."""
+        """Try again what it ran, unless it has been often enough; another worker takes its place."""
         self.say(f"{worker.key} died")
         del self._alive[worker.key]
         ran = self._embedding.tasks_on(worker)

@@ -1,1 +1,1 @@
-"""How full nodes are: whether a pod fits, how well it fits, and how evenly it leaves a node used."""
+"""Use of nodes: whether a pod fits, how well it fits, and how evenly it leaves a node used."""

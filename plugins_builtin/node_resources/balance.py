@@ -1,4 +1,4 @@
-"""How evenly the resources of a node are used, with a pod and without it.
+"""Balance of the resources of a node, with a pod and without it.
 
 Source of the formula: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go, Kubernetes v1.36.
 Float expressions are in its order, so that no last bit differs.

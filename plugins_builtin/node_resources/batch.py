@@ -134,7 +134,7 @@ def scores_of_pods(
 
 @define(eq=False)
 class RowUsages:
-    """How one row is used, for a batch of pods that are scored by the same resources.
+    """Use of one row, for a batch of pods that are scored by the same resources.
 
     A resource that the row lacks is left out: there is a :class:`RowUsage` for each set that rows have.
     """
@@ -187,7 +187,7 @@ class RowUsages:
 
 @define(eq=False)
 class RowUsage:
-    """How one row that has some of each resource is used, for a batch of pods."""
+    """Use of one row that has some of each resource, for a batch of pods."""
 
     kind: type[Usage]
     scored: Sequence[Scored]

@@ -17,7 +17,7 @@ IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 
 @define(eq=False)
 class DeviceClassNames:
-    """Which resources some device class stands for; O(classes) after a class changed, else O(1)."""
+    """Resources that some device class stands for; O(classes) after a class changed, else O(1)."""
 
     _objects: ObjectStore
     _version: int = -1

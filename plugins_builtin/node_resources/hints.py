@@ -1,4 +1,4 @@
-"""Which events may make room for a pod that did not fit."""
+"""Events that may make room for a pod that did not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How full a placement would be: MostAllocated over the sums of all of its nodes."""
+"""Use of a placement: MostAllocated over the sums of all of its nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which resources of a pod are scored, and what nodes have and would have used of them."""
+"""Scored resources of a pod, and what nodes have and would have used of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a node lacks for a pod, node by node and for many rows at once."""
+"""Shortages of nodes for a pod, node by node and for many rows at once."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _FULL: Final = 100
 
 
 class Strategy(Protocol):
-    """How to score a node for a pod; both forms agree."""
+    """Score of a node for a pod; both forms agree."""
 
     def score(self, scored: Sequence[Scored], info: NodeInfo) -> int:
         """Score of one node; O(resources)."""

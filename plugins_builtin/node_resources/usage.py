@@ -1,4 +1,4 @@
-"""What nodes have and use of the scored resources, kept as floats from one pod to the next."""
+"""Capacity and use of the scored resources, kept as floats from one pod to the next."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Usage(DerivedArrays):
 
 
 class Used(Usage):
-    """What is used."""
+    """The used amount."""
 
     __slots__ = ()
     of_capacity, of_used = 0, 1
@@ -170,7 +170,7 @@ class Left(Usage):
 
 @define(eq=False)
 class Room(DerivedArrays):
-    """What is left of several resources, and where not even a pod without requests may come."""
+    """Amounts left of several resources, and the rows where not even a pod without requests may come."""
 
     names: tuple[str, ...] = ()
     left: list[Column] = field(factory=list)

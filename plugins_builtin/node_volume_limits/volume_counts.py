@@ -46,7 +46,7 @@ def numbers_by_driver(volumes: Mapping[str, str]) -> dict[str, int]:
 
 @define(eq=False)
 class _RowVolumes:
-    """What is counted for a row, and for which of its pods."""
+    """Volumes that are counted for a row, and the pods that use them."""
 
     pods: list[tuple[str, Sequence[Volume]]] = field(factory=list)
     """uid and volumes of each pod, in the order of the table."""

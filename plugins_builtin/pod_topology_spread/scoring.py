@@ -56,7 +56,7 @@ class ScoreTerm:
 
     @property
     def is_per_node(self) -> bool:
-        """Whether each node is a domain."""
+        """Return whether each node is a domain."""
         return self.constraint.topology_key == HOSTNAME
 
     def of(self, info: NodeInfo, table: NodeTable) -> float:

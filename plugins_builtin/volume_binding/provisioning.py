@@ -40,7 +40,7 @@ NO_PROVISIONERS: Final = ("", NO_PROVISIONER)
 
 
 class Outcome(IntEnum):
-    """Whether a volume can be provisioned; the values are bits of sets of reasons."""
+    """Answer to whether a volume can be provisioned; the values are bits of sets of reasons."""
 
     POSSIBLE = 0
     IMPOSSIBLE = 2

@@ -258,7 +258,7 @@ def _change_in(lists: dict[T, list[Entry]], key: T, entry: Entry, present: bool)
 
 @frozen
 class _Location:
-    """Where the index has a volume."""
+    """Place of a volume in the index."""
 
     storage_class: str
     shape: Shape | None = None

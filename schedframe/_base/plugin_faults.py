@@ -1,4 +1,4 @@
-"""What a plugin may raise without ending the scheduler. Apart from the other errors: asyncio loads slowly.
+"""Exceptions of plugins that do not end the scheduler. Apart from the other errors: asyncio loads slowly.
 
 Python evaluates the expression of an ``except`` when something is raised. So these are functions, and
 asyncio, which takes 6 MB with ``ssl``, is not loaded for its ``CancelledError`` alone.

@@ -1,4 +1,4 @@
-"""What errors about arguments say: short texts of values, and of keywords that are not known."""
+"""Wording of errors about arguments: short texts of values, and of keywords that are not known."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ EMPTY: Final[dict[str, Any]] = _EmptyMap()
 
 @record(frozen=True, eq=False)
 class Wire:
-    """What the codec needs to know about a field besides its type; see :func:`wire`."""
+    """Facts about a field that the codec needs besides its type; see :func:`wire`."""
 
     name: str = ""
     always: bool = False

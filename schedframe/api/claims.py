@@ -61,7 +61,7 @@ class DeviceRequest:
 
 @value(weakref_slot=False)
 class DeviceConstraint:
-    """What the devices of some requests (of all, if none is named) must or must not have in common."""
+    """An attribute that the devices of some requests (of all, if none is named) must share, or must not."""
 
     requests: tuple[str, ...] = ()
     match_attribute: str | None = None

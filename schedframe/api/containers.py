@@ -105,5 +105,5 @@ class Container:
 
     @property
     def is_sidecar(self) -> bool:
-        """Whether an init container keeps running (``restart_policy`` Always)."""
+        """Return whether an init container keeps running (``restart_policy`` Always)."""
         return self.restart_policy == RESTART_ALWAYS

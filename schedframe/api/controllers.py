@@ -103,7 +103,7 @@ class JobTemplateSpec:
 
 @value
 class CronJobSpec:
-    """What the jobs are made from; a suspended cron job makes none."""
+    """The template of the jobs; a suspended cron job makes none."""
 
     suspend: bool | None = None
     job_template: JobTemplateSpec = default_of(JobTemplateSpec)

@@ -106,7 +106,7 @@ class TopologyConstraint:
 
 @value
 class PodGroupSchedulingConstraints:
-    """Where the pods of a group may run; at most one topology constraint."""
+    """Limits to where the pods of a group may run; at most one topology constraint."""
 
     topology: tuple[TopologyConstraint, ...] = ()
 
@@ -167,7 +167,7 @@ def _check_claims(claims: Sequence[PodGroupResourceClaim]) -> None:
 
 @value
 class PodGroupSpec:
-    """What is wanted of a group. Scheduling does not read where the group came from."""
+    """The specification of a group. Scheduling does not read where the group came from."""
 
     scheduling_policy: PodGroupSchedulingPolicy = field(
         default=PodGroupSchedulingPolicy(BasicSchedulingPolicy()), metadata=wire(always=True)
@@ -202,7 +202,7 @@ class PodGroupSpec:
 
 @value
 class PodGroupStatus:
-    """What became of a group."""
+    """The status of a group."""
 
     conditions: tuple[Condition, ...] = ()
 

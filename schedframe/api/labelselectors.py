@@ -38,12 +38,12 @@ class CompiledSelector:
 
     @property
     def matches_nothing(self) -> bool:
-        """Whether no labels satisfy it (the compiled ``None``)."""
+        """Return whether no labels satisfy it (the compiled ``None``)."""
         return self.requirements is None
 
     @property
     def matches_everything(self) -> bool:
-        """Whether all labels satisfy it (the compiled empty selector)."""
+        """Return whether all labels satisfy it (the compiled empty selector)."""
         return self.requirements == ()
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Which volumes the containers of a manifest mount: no field of the objects, as scheduling does not read it.
+"""Volumes that the containers of a manifest mount: no field of the objects, as scheduling does not read it.
 
 It is needed where a volume is to go: the mounts go with it, or an API server refuses the pod.
 """

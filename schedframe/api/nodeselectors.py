@@ -182,7 +182,7 @@ class RequiredNodeAffinity:
 
     @property
     def error(self) -> str:
-        """Why the affinity cannot be parsed; counts for a node with the right labels that no term matches."""
+        """The error of an affinity that cannot be parsed; counts where the labels match and no term does."""
         return self.selector.error if self.selector is not None else ""
 
     def matches(self, node: Node) -> bool:

@@ -97,12 +97,12 @@ class Pod(NamespacedObject):
 
     @property
     def is_terminated(self) -> bool:
-        """Whether the pod has ended (Succeeded or Failed) and uses no resources any more."""
+        """Return whether the pod has ended (Succeeded or Failed) and uses no resources any more."""
         return self.status.phase in (SUCCEEDED, FAILED)
 
     @property
     def is_terminating(self) -> bool:
-        """Whether the pod is being deleted."""
+        """Return whether the pod is being deleted."""
         return self.metadata.deletion_timestamp is not None
 
     def with_node_name(self, node_name: str) -> Pod:

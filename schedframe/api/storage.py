@@ -179,7 +179,7 @@ class PersistentVolumeClaim(NamespacedObject):
 
     @property
     def is_fully_bound(self) -> bool:
-        """Whether the claim has its volume and the volume controller has confirmed it."""
+        """Return whether the claim has its volume and the volume controller has confirmed it."""
         return bool(self.spec.volume_name) and BIND_COMPLETED in self.metadata.annotations
 
 
@@ -308,7 +308,7 @@ class VolumeAttachmentSpec:
 
 @value(weakref_slot=False)
 class VolumeAttachmentStatus:
-    """Whether the volume is attached."""
+    """State of an attachment."""
 
     attached: bool = field(default=False, metadata=wire(always=True))
 

@@ -40,7 +40,7 @@ def _never() -> bool:
 
 @record(eq=False)
 class BenchRun:
-    """What the operations of a workload act on: a cluster, its scheduler, and the measurement so far."""
+    """State of a workload that its operations act on: a cluster, its scheduler, the measurement so far."""
 
     fixture: ClusterFixture
     measurement: Measurement = field(factory=Measurement)

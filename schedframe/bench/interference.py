@@ -9,7 +9,7 @@ from .._base.value import record
 
 
 class Unit(Enum):
-    """What the interval of an interference counts."""
+    """Unit of the interval of an interference."""
 
     SECONDS = "seconds"
     """Of the scheduler's clock."""

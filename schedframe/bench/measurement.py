@@ -1,4 +1,4 @@
-"""What a run of a workload measures, and the figures that are worked out from it."""
+"""Measurement of a run of a workload, and the figures that are worked out from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pods of a cluster are pending, and which of the measured ones got a node."""
+"""Pending pods of a cluster, and the measured ones that got a node."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class WorkloadDefinition:
 
 @record(frozen=True)
 class Outcome:
-    """What a run gave: the measurement, and what went wrong."""
+    """Result of a run: the measurement, and what went wrong."""
 
     measurement: Measurement
     cluster: InMemoryCluster

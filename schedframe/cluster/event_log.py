@@ -25,7 +25,7 @@ REFILL_SECONDS: Final = 300.0
 
 
 class EventKey(NamedTuple):
-    """What the events of one series have in common."""
+    """The fields that events of one series share."""
 
     kind: str
     key: str

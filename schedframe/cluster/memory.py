@@ -107,7 +107,7 @@ class InMemoryCluster(ClusterPort):
 
     @property
     def events(self) -> tuple[RecordedEvent, ...]:
-        """What was recorded by :meth:`record_event`, oldest first, as far as it is kept."""
+        """The events of :meth:`record_event`, oldest first, as far as they are kept."""
         return tuple(self._events)
 
     @may_fail

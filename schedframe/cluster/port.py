@@ -60,7 +60,7 @@ class WatchEvent:
 
 @record(frozen=True)
 class ViewChange:
-    """Which kinds of a remote cluster are known to be stale from now on.
+    """Kinds of a remote cluster that are known to be stale from now on.
 
     It comes behind the events that it follows: when a kind is no longer in ``stale``, everything that
     happened to it was handed over before.

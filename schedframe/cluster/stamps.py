@@ -1,4 +1,4 @@
-"""What the API server writes into objects: identity, versions and times. Copies, as objects are values."""
+"""Fields that the API server writes: identity, versions and times. Into copies, as objects are values."""
 
 from __future__ import annotations
 

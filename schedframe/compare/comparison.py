@@ -1,4 +1,4 @@
-"""What differs between two runs: pods, and measures."""
+"""Differences between two runs: pods, and measures."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class GateResults(Tabular, list[GateResult]):
 
     @property
     def failed(self) -> bool:
-        """Whether any gate failed."""
+        """Return whether any gate failed."""
         return any(each.failed for each in self)
 
     @override

@@ -62,7 +62,7 @@ def _in_order(points: Iterable[str]) -> tuple[str, ...]:
 
 @record(frozen=True)
 class GatedArgs:
-    """What a feature gate changes about the arguments of a plugin.
+    """Changes of a feature gate to the arguments of a plugin.
 
     :param with_defaults: gives the args with what is filled in when the gate is on.
     :param check_enabled: finds what types cannot express when the gate is on.

@@ -39,7 +39,7 @@ class GateStage(StrEnum):
 
 
 class GateSupport(Enum):
-    """What setting a gate does here."""
+    """Effect of setting a gate here."""
 
     SWITCHABLE = "switchable"
     """Both values take effect."""
@@ -64,7 +64,7 @@ class FeatureGate:
 
     @property
     def default_here(self) -> bool:
-        """Whether the behaviour is on here when the gate is not set."""
+        """Return whether the behaviour is on here when the gate is not set."""
         if self.support is GateSupport.MISSING:
             return False
         return self.default
@@ -153,7 +153,7 @@ _BOOLEANS: Final = dict.fromkeys(("true", "True", "TRUE", "t", "T", "1"), True) 
 
 @value
 class FeatureGates:
-    """Which features are on. :meth:`of` and :meth:`parse` check names and dependencies."""
+    """Features that are on. :meth:`of` and :meth:`parse` check names and dependencies."""
 
     settings: Mapping[str, bool] = field(factory=dict, hash=False)
     """The gates that were set, by name."""

@@ -1,4 +1,4 @@
-"""Which names Kubernetes accepts: qualified names, label keys and values, extended resources."""
+"""Names that Kubernetes accepts: qualified names, label keys and values, extended resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a right configuration says without effect, and what only schedframe understands in it."""
+"""Remarks on a right configuration: what has no effect, and what only schedframe understands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands between a manifest and a running pod: admission, and the controllers of a cluster.
+"""Parts of a cluster between a manifest and a running pod: admission, and controllers.
 
 Each part is played for a cluster in memory, once for the command line, for programs and for copies of a
 cluster. Nothing here knows the scheduler.

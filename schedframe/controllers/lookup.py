@@ -1,4 +1,4 @@
-"""What a controller sees of a cluster, and what it answers."""
+"""Objects of a cluster that a controller reads, and its answers."""
 
 from __future__ import annotations
 

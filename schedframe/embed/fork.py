@@ -1,4 +1,4 @@
-"""What if, for an embedding: a fork in the words of tasks and workers."""
+"""Trials of an embedding: a fork in the words of tasks and workers."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class _TaskFork(Fork):
 
 @record(frozen=True, eq=False)
 class Translation(Generic[T, W]):
-    """How the embedding reads tasks and workers."""
+    """The functions that translate tasks and workers."""
 
     to_pod: Callable[[T, Requirements | None], Pod]
     to_node: Callable[[W, Limits | None], Node]

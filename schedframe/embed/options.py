@@ -1,4 +1,4 @@
-"""What may be set of an embedding."""
+"""Options of an embedding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a failed task is held back."""
+"""Delays of failed tasks."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ class Group(Generic[T]):
 
     @property
     def min_count(self) -> int:
-        """How many tasks start together at least."""
+        """The least number of tasks that start together."""
         return len(self.tasks) if self.at_least is None else self.at_least
 
 
@@ -231,7 +231,7 @@ class Limits:
 
 
 class TaskState(StrEnum):
-    """Where a task is."""
+    """Place of a task."""
 
     WAITING = "waiting"
     """It has no worker yet."""
@@ -245,7 +245,7 @@ class TaskState(StrEnum):
 
 @record(frozen=True)
 class PlacementFailure:
-    """Why a task has no worker."""
+    """Reason why a task has no worker."""
 
     message: str
     """One line for people."""

@@ -1,4 +1,4 @@
-"""Where the requests of an extender go, and the connections that are kept to there.
+"""Servers of an extender, and the connections that are kept to them.
 
 There is one server, unless it redirects.
 """
@@ -29,7 +29,7 @@ _SAFE: Final = "/?%:@!$&'()*+,;=-._~[]"
 
 @record(frozen=True, eq=False)
 class Destination:
-    """What a URL says: where to send a request, and how it begins."""
+    """Destination of requests by a URL: where to send them, and how they begin."""
 
     address: Address
     head: bytes

@@ -1,4 +1,4 @@
-"""What if: a copy of a scheduler and its cluster to try things out in."""
+"""Trials: a copy of a scheduler and its cluster to try things out in."""
 
 from __future__ import annotations
 

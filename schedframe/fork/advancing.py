@@ -12,7 +12,7 @@ from .calendar import Calendar
 
 @record(frozen=True, eq=False)
 class Course:
-    """What moves while time passes."""
+    """Parts that move while time passes."""
 
     scheduler: Scheduler
     clock: VirtualClock

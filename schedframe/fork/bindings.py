@@ -35,7 +35,7 @@ class GivenPlacements:
 
     @property
     def any(self) -> bool:
-        """Whether a pod was given a node, or preempted."""
+        """Return whether a pod was given a node, or preempted."""
         return bool(self.placed or self.preempted)
 
     def take(self, location: str, manifest: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What differs between a fork and what it was made of: as a value with a table."""
+"""Differences between a fork and its origin: as a value with a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .placements import Placement
 
 
 class Outcome(StrEnum):
-    """What became of a pod."""
+    """Fate of a pod."""
 
     PLACED = "placed"
     """It has a node, and had none."""

@@ -10,7 +10,7 @@ from ..api import Pod
 
 @record(frozen=True)
 class Fit:
-    """Where a pod would be placed, or why nowhere. True if there is a node; ``str()`` is one line."""
+    """Place of a pod, or why it has none. True if there is a node; ``str()`` is one line."""
 
     pod: Pod
     """As admission completes it."""

@@ -306,7 +306,7 @@ class Fork(OfflineCluster):
 
     @property
     def calendar(self) -> Calendar:
-        """When pods end; made at first use, which is O(pods)."""
+        """The calendar of pods' ends; made at first use, which is O(pods)."""
         if self._calendar is None:
             self._calendar = Calendar(self.cluster.undo)
             self._calendar.begin(state.pod for state in self._core.cache.pods())

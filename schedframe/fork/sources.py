@@ -1,4 +1,4 @@
-"""What a fork can be made of, besides a scheduler: the objects of clusters, snapshots and collections."""
+"""Origins of forks besides schedulers: the objects of clusters, snapshots and collections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the equivalence cache keeps the answers of a plugin, why not, and what that costs."""
+"""Plugins whose answers the equivalence cache keeps or not, with reason and price."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plugin declares of itself by class attributes, read and checked in one place."""
+"""Declarations of plugins by class attributes, read and checked in one place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .normalization import Normalization
 
 
 class Depends(Enum):
-    """What a plugin's answer about a row depends on, besides the pod and the kinds in ``reads``.
+    """Dependence of a plugin's answer about a row, besides the pod and the kinds in ``reads``.
 
     Declared as the class attribute ``depends_on``. The less an answer depends on, the longer it can be kept
     and the more pods and nodes can share it. Only ``pod_signature`` together with another value than

@@ -137,7 +137,7 @@ class OfferedNodes:
 
 @value
 class ExtenderFilterResult:
-    """What an extender says of the nodes it was offered."""
+    """Answer of an extender about the nodes it was offered."""
 
     names: Sequence[str] | None = None
     """Names of the nodes that it keeps, in any order; ``None`` and no ``nodes``: all."""
@@ -193,7 +193,7 @@ class Extender(Protocol):
 
     @property
     def is_ignorable(self) -> bool:
-        """Whether scheduling goes on without an answer."""
+        """Return whether scheduling goes on without an answer."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""What makes a plugin: a class, a partial of one, a function, or an instance that exists already."""
+"""Factories of plugins: a class, a partial of one, a function, or an instance that exists already."""
 
 from __future__ import annotations
 

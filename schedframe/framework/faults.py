@@ -1,4 +1,4 @@
-"""Where a plugin's failure becomes a fault of that plugin, and nothing else."""
+"""Conversion of a plugin's failure into a fault of that plugin, and nothing else."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class Handle(Protocol):
 
     @property
     def feature_gates(self) -> FeatureGates:
-        """Which features are on."""
+        """Return which features are on."""
         ...
 
     def snapshot(self) -> Snapshot:

@@ -37,7 +37,7 @@ class Comparable(Protocol):
 
 
 class Tier(Enum):
-    """Who needs a hook; each tier is a page of the reference."""
+    """Readers who need a hook; each tier is a page of the reference."""
 
     ESSENTIAL = "essential"
     """What an author begins with."""
@@ -49,7 +49,7 @@ class Tier(Enum):
 
 @record(frozen=True)
 class Spec:
-    """What the specification of a hook says besides its arguments and its docstring."""
+    """Facts of a hook's specification besides its arguments and its docstring."""
 
     ATTRIBUTE: ClassVar[str] = "schedframe_hook"
 

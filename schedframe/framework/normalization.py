@@ -16,7 +16,7 @@ Scores = npt.NDArray[np.int64]
 
 
 class Normalization(Enum):
-    """How the raw scores of a plugin become scores from 0 to 100.
+    """Function from the raw scores of a plugin to scores from 0 to 100.
 
     A plugin that declares one (class attribute ``normalization``) has no normalize_scores hook. The result
     for one row then depends on that row and on the highest raw score alone, which the framework can keep
@@ -30,7 +30,7 @@ class Normalization(Enum):
 
     @property
     def of_zeros(self) -> int:
-        """What the scores become if all are zero."""
+        """Return the score of each node if all are zero."""
         return MAX_SCORE if self is Normalization.BY_MAX_REVERSED else 0
 
     def apply(self, scores: Scores) -> Scores:

@@ -1,4 +1,4 @@
-"""Which placements a group has, whether it can still run, and how good each feasible placement is."""
+"""Placements of a group, whether it can still run, and the score of each feasible placement."""
 
 from __future__ import annotations
 

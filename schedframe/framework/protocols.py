@@ -1,4 +1,4 @@
-"""What a plugin class may inherit from, so that type checkers and editors know its hooks.
+"""Protocols that a plugin class may inherit from, so that type checkers and editors know its hooks.
 
 A protocol for each extension point, with the hooks and the types of :class:`~.hookspecs.Hookspecs`. Plugins
 need none of them: a method marked with ``@hookimpl`` is enough, and may then name fewer arguments. A class

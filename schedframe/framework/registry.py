@@ -1,4 +1,4 @@
-"""Where plugins come from: entry points, import paths, and what a program registers itself."""
+"""Sources of plugins: entry points, import paths, and what a program registers itself."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _expect_none(args: Any, path: str) -> Iterator[FieldError]:
 
 @record(frozen=True)
 class Origin:
-    """Where a plugin of the registry comes from."""
+    """Source of a plugin of the registry."""
 
     name: str
     source: str

@@ -1,4 +1,4 @@
-"""Whether a version of schedframe meets the requirement of a package."""
+"""Requirements of packages on the version of schedframe."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class GroupScores:
 
 @record(eq=False, slots=True)
 class GroupVerdicts:
-    """Which rows pass, by group: those that agree in all ``columns`` pass together, or none of them does."""
+    """Verdicts on rows by group: those that agree in all ``columns`` pass together, or none of them does."""
 
     columns: tuple[npt.NDArray[Any], ...]
     """As those of :class:`GroupScores`."""
@@ -80,7 +80,7 @@ class GroupVerdicts:
 
 @value
 class NominatingInfo:
-    """What to do with the pod's ``status.nominatedNodeName``: ``None`` leaves it, ``""`` clears it."""
+    """Change of the pod's ``status.nominatedNodeName``: ``None`` leaves it, ``""`` clears it."""
 
     node_name: str | None = None
 
@@ -102,7 +102,7 @@ class PostFilterResult:
 
     @property
     def nominates(self) -> bool:
-        """Whether it sets or clears the pod's nomination."""
+        """Return whether it sets or clears the pod's nomination."""
         return self.nominating_info is not None and self.nominating_info.node_name is not None
 
 

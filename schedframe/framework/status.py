@@ -147,22 +147,22 @@ class Status:
 
     @property
     def is_success(self) -> bool:
-        """Whether the code is SUCCESS."""
+        """Return whether the code is SUCCESS."""
         return self.code is Code.SUCCESS
 
     @property
     def is_skip(self) -> bool:
-        """Whether the code is SKIP."""
+        """Return whether the code is SKIP."""
         return self.code is Code.SKIP
 
     @property
     def is_wait(self) -> bool:
-        """Whether the code is WAIT."""
+        """Return whether the code is WAIT."""
         return self.code is Code.WAIT
 
     @property
     def is_rejected(self) -> bool:
-        """Whether the pod was rejected (UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE or PENDING)."""
+        """Return whether the pod was rejected (UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE or PENDING)."""
         return self.code in REJECTIONS
 
     @property

@@ -1,4 +1,4 @@
-"""What is refused when a plugin is registered, each with the fix in the message."""
+"""Checks of a plugin at registration, each with the fix in the message."""
 
 from __future__ import annotations
 

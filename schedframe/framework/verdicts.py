@@ -199,7 +199,7 @@ def _not_negative(codes: npt.NDArray[np.integer], highest: int) -> npt.NDArray[n
 
 @record(eq=False)
 class Diagnosis(Mapping[str, Status]):
-    """Why no node was feasible: a lazy mapping of node names to statuses, and what they have in common.
+    """Reasons for no feasible node: a lazy mapping of node names to statuses, and what they have in common.
 
     Nodes that were not evaluated because pre_filter named others have ``absent``.
     """

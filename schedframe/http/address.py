@@ -1,4 +1,4 @@
-"""Where a URL leads, which proxy is on the way, and how requests to it begin."""
+"""Address of a URL: the server, the proxy on the way, and how requests begin."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Address:
 
     @property
     def has_tunnel(self) -> bool:
-        """Whether the proxy must connect to the server first."""
+        """Return whether the proxy must connect to the server first."""
         return self.proxy is not None and self.tls is not None
 
     @property

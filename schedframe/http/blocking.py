@@ -53,7 +53,7 @@ class Connection:
 
     @property
     def keeps(self) -> bool:
-        """Whether another request may be sent after the answer."""
+        """Return whether another request may be sent after the answer."""
         return self._parser.keeps_alive
 
     def is_idle(self) -> bool:

@@ -38,7 +38,7 @@ C = TypeVar("C", bound="Connection")
 
 @record(frozen=True)
 class Request:
-    """What is sent."""
+    """A request to send."""
 
     method: str
     path: str

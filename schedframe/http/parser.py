@@ -29,7 +29,7 @@ _ANY_COMPRESSION: Final = 47
 
 
 class ReplyError(OSError):
-    """What came is no answer of HTTP/1.1, or exceeds a bound."""
+    """Bytes that are no answer of HTTP/1.1, or exceed a bound."""
 
 
 class Reply(NamedTuple):
@@ -79,7 +79,7 @@ class ReplyParser:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing of an answer has arrived."""
+        """Return whether nothing of an answer has arrived."""
         return not self._received and not self.status
 
     def feed(self, data: bytes) -> Reply | None:

@@ -1,4 +1,4 @@
-"""Which proxy leads to a server, by the environment, with the rules of Go.
+"""Choice of the proxy to a server, by the environment, with the rules of Go.
 
 ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY`` are read, in capitals first. A server on this machine
 (``localhost`` and loopback addresses) needs no proxy.

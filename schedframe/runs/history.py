@@ -1,4 +1,4 @@
-"""What happened in a run, as columns of events, and what follows from them."""
+"""Events of a run as columns, and what follows from them."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ Format = Literal["csv", "jsonl", "parquet"]
 
 
 class Run:
-    """What happened in a run of a trace; a :class:`RunRecorder` makes it.
+    """A run of a trace; a :class:`RunRecorder` makes it.
 
     ``history`` has the events; tables and measures are computed from it when they are first read. ``window``
     is the part of the run, in µs, that the measures are about: see :meth:`between`.

@@ -16,7 +16,7 @@ _LOW_BITS: Final = 20
 
 
 class RunEvent(IntEnum):
-    """What happens in a run."""
+    """Kind of an event in a run."""
 
     SUBMITTED = 0
     """A pod arrives."""

@@ -61,7 +61,7 @@ class BoundedConnection(asyncio.Protocol):
 
     @property
     def waits(self) -> bool:
-        """Whether the server waits for the client: for a request, or for room for an answer."""
+        """Return whether the server waits for the client: for a request, or for room for an answer."""
         return self._is_idle or self._untaken is not None
 
     def abort(self) -> None:

@@ -39,7 +39,7 @@ class Listener:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only programs on this machine can connect."""
+        """Return whether only programs on this machine can connect."""
         return is_loopback(self.address)
 
 

@@ -1,4 +1,4 @@
-"""What one scheduling cycle of a simulation found."""
+"""Findings of one scheduling cycle of a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scheduler would do with a pod, and why: as a value, a dictionary, a text, a table."""
+"""Evaluation of a pod: the decision and its reasons, as a value, a dictionary, a text, a table."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Evaluation(Tabular):
 
     @property
     def message(self) -> str | None:
-        """Why no node is feasible, in the words of the pod's condition; ``None`` if one is."""
+        """Return why no node is feasible, in the words of the pod's condition; ``None`` if one is."""
         decision = self.decision
         if decision is None or decision.diagnosis is None:
             return None
@@ -150,7 +150,7 @@ class Evaluation(Tabular):
 
     @property
     def preemption(self) -> Preemption | None:
-        """What preemption would do and why, ``None`` if it was not tried or frees no node."""
+        """Return what preemption would do and why, ``None`` if it was not tried or frees no node."""
         preemption = self.post_filter.preemption if self.post_filter is not None else None
         return preemption if preemption is not None and preemption.chosen is not None else None
 

@@ -1,4 +1,4 @@
-"""What plugins add to their verdicts: one line about a node, several about the pod.
+"""Explanations by plugins: one line about a node, several about the pod.
 
 Plugins are called while the cluster is as the search left it, inside the dry run.
 """

@@ -16,7 +16,7 @@ Document = dict[str, Any]
 
 @record(eq=False)
 class PostFilterReport:
-    """What post_filter would have done."""
+    """Result of post_filter in a simulation."""
 
     result: PostFilterResult | None
     status: Status

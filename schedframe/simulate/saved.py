@@ -28,7 +28,7 @@ _REQUESTS: Final = ("bound", "evicted", "written", "patched")
 
 @record(frozen=True)
 class NodeNames:
-    """What remains of the table: the names of some rows, numbered from 0."""
+    """The part of the table that remains: the names of some rows, numbered from 0."""
 
     names: Sequence[str]
     num_nodes: int
@@ -40,7 +40,7 @@ class NodeNames:
 
 @record(frozen=True)
 class ExtenderName:
-    """What remains of an extender."""
+    """The part of an extender that remains."""
 
     name: str
 
@@ -106,7 +106,7 @@ def named_rows(rows: Rows) -> Rows:
 
 @record(frozen=True)
 class SavedReport:
-    """What post_filter would have done, without the cluster that would have had its requests."""
+    """Result of post_filter, without the cluster that would have had its requests."""
 
     result: PostFilterResult | None
     status: Status

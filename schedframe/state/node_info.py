@@ -68,7 +68,7 @@ class NodeInfo:
 
     @property
     def has_node(self) -> bool:
-        """Whether the node is there.
+        """Return whether the node is there.
 
         True in every hook but add_pod and remove_pod: pods can be left of a node that is gone.
         """

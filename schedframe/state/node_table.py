@@ -73,7 +73,7 @@ class Rows:
 
     @property
     def is_all(self) -> bool:
-        """Whether these are all rows of the table, none of them a hole."""
+        """Return whether these are all rows of the table, none of them a hole."""
         return isinstance(self.index, slice) and self._count == self.table.size
 
     def row_at(self, position: int) -> int:

@@ -31,7 +31,7 @@ class CountableTable(LabelledTable, Protocol):
 
     @property
     def on_trial(self) -> bool:
-        """Whether a trial is under way, or is being undone."""
+        """Return whether a trial is under way, or is being undone."""
         ...
 
     def used_rows(self) -> Iterator[int]:

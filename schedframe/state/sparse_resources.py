@@ -104,12 +104,12 @@ class SparseResource:
 
     @property
     def has_columns(self) -> bool:
-        """Whether both amounts have a column."""
+        """Return whether both amounts have a column."""
         return self.allocatable.column is not None
 
     @property
     def is_unused(self) -> bool:
-        """Whether no node has it and no pod requests it."""
+        """Return whether no node has it and no pod requests it."""
         return not (len(self.allocatable) or len(self.requested))
 
     def densify(self, capacity: int) -> None:

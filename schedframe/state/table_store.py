@@ -180,7 +180,7 @@ class TableStore(TableView):
 
     @property
     def on_trial(self) -> bool:
-        """Whether a trial is under way, or is being undone."""
+        """Return whether a trial is under way, or is being undone."""
         return bool(self.undo.marks)
 
     def rollback(self, mark: int) -> None:

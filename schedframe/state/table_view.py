@@ -1,4 +1,4 @@
-"""What can be seen of the rows of a node table, whose parts are made here."""
+"""View of the rows of a node table, whose parts are made here."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class TableView:
 
     @property
     def allowed_pods(self) -> Column:
-        """How many pods each node allows, int64 of shape ``(capacity,)``."""
+        """Number of pods that each node allows, int64 of shape ``(capacity,)``."""
         return self._amounts.allowed_pods
 
     def row_of(self, name: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What authors of plugins and schedulers test with. Needs the extra ``testing`` where it says so.
+"""Tools for the tests of plugins and schedulers. Needs the extra ``testing`` where it says so.
 
 ``pod`` and ``node`` build manifests that read like sentences. :func:`check_plugin` checks whether a plugin
 keeps the contract. :mod:`schedframe.testing.strategies` has Hypothesis strategies. The fixtures

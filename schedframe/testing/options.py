@@ -1,4 +1,4 @@
-"""What ``check_plugin`` tries a plugin with."""
+"""Options of ``check_plugin``."""
 
 from __future__ import annotations
 

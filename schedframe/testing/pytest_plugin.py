@@ -35,7 +35,7 @@ def schedframe_cluster(schedframe_clock: VirtualClock) -> InMemoryCluster:
 
 @pytest.fixture
 def schedframe_recorder(schedframe_cluster: InMemoryCluster) -> CallRecorder:
-    """What plugins answered, what failed, and where pods of ``schedframe_cluster`` went."""
+    """Record of answers of plugins, faults, and placements of pods of ``schedframe_cluster``."""
     from .recorder import CallRecorder
 
     made = CallRecorder()

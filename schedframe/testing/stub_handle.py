@@ -1,4 +1,4 @@
-"""What a plugin needs around it to be called: a handle with a cluster behind it, and no scheduler."""
+"""Surroundings in which a plugin can be called: a handle with a cluster behind it, and no scheduler."""
 
 from __future__ import annotations
 

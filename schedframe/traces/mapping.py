@@ -35,7 +35,7 @@ EVENTS: Final = {each.name.lower(): each for each in NodeEvent}
 
 @record(frozen=True)
 class Field:
-    """Where a value comes from: a column (``from``), changed by ``times`` or ``map``, or a constant."""
+    """Source of a value: a column (``from``), changed by ``times`` or ``map``, or a constant."""
 
     path: str
     column: str = ""
@@ -58,7 +58,7 @@ class EventFields:
 
 @record(frozen=True)
 class TableFields:
-    """What a table of pods or nodes becomes."""
+    """Fields that a table of pods or nodes becomes."""
 
     file: str
     format: str

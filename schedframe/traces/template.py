@@ -36,7 +36,7 @@ _meta: Final = unchecked(ObjectMeta)
 
 @value
 class PodTemplate:
-    """What pods of a trace have in common.
+    """Parts that pods of a trace have in common.
 
     ``requests`` are milli-CPU for ``cpu``, bytes for ``memory``, and units of all other resources.
     ``only_on`` is label of a node → the values that it may have. ``pod`` is a pod of a manifest: everything
@@ -78,7 +78,7 @@ class PodTemplate:
 
 @value
 class NodeTemplate:
-    """What nodes of a trace have in common.
+    """Parts that nodes of a trace have in common.
 
     ``allocatable`` has the units of :class:`PodTemplate`; ``price`` is that of an hour; ``node`` is a node
     of a manifest, from which everything else is taken.

@@ -15,7 +15,7 @@ from .edits import Edit, ObjectEdit
 
 
 class ChangeKind(StrEnum):
-    """What is changed. Changes of equal size come in this order."""
+    """Kind of a change. Changes of equal size come in this order."""
 
     WAIT_FOR_DELETION = "wait-for-deletion"
     """Wait until a pod that is being deleted is gone."""

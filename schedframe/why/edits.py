@@ -1,4 +1,4 @@
-"""What a change does to each object, as JSON Patch (RFC 6902) and as single fields.
+"""Edits of objects by a change, as JSON Patch (RFC 6902) and as single fields.
 
 Patches are derived from the manifests before and after the change, as :func:`to_manifest` writes them: those
 are the fields that scheduling reads, in the form in which an API server stores them.
@@ -19,7 +19,7 @@ _MISSING: Final = object()
 
 
 class EditAction(StrEnum):
-    """What is done to an object."""
+    """Action on an object."""
 
     PATCH = "patch"
     """Apply the JSON Patch to its manifest."""
@@ -82,7 +82,7 @@ class Edit:
 
 @record(frozen=True, eq=False)
 class ObjectEdit:
-    """What a change does to one object, for programs."""
+    """Edit of one object by a change, for programs."""
 
     action: EditAction
     target: ClusterObject

@@ -153,7 +153,7 @@ class _Limits:
 
 @record(frozen=True)
 class _Help:
-    """What was found that helps."""
+    """Changes that were found to help."""
 
     changes: tuple[VerifiedChange, ...] = ()
     pairs: tuple[VerifiedChange, ...] = ()

@@ -1,4 +1,4 @@
-"""Why a pod is where it is, or pending: as a value, a dictionary, a text, HTML."""
+"""Explanation of why a pod is where it is, or pending: as a value, a dictionary, a text, HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a group of pods waits: its members, its quorum, the best domain and what it lacks."""
+"""Explanation of why a group of pods waits: its members, its quorum, the best domain and what it lacks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class DomainReport:
 
 @record(frozen=True)
 class GroupExplanation:
-    """What a group waits for, as of now."""
+    """Waits of a group, as of now."""
 
     key: str
     exists: bool
@@ -60,12 +60,12 @@ class GroupExplanation:
 
     @property
     def can_run(self) -> bool:
-        """Whether an attempt would place the group now, or after a preemption."""
+        """Return whether an attempt would place the group now, or after a preemption."""
         return len(self.waiting) > len(self.gated) and not self.message
 
     @property
     def missing_members(self) -> int:
-        """How many more pods must be created before the group is attempted at all."""
+        """Number of pods that must be created before the group is attempted at all."""
         return max(0, self.min_count - len(self.scheduled) - len(self.waiting))
 
     @property
@@ -171,7 +171,7 @@ def _gated(core: Core, pods: Sequence[Pod]) -> dict[str, str]:
 
 @record(frozen=True)
 class _Attempt:
-    """What an attempt would give."""
+    """Result of an attempt."""
 
     domains: tuple[DomainReport, ...]
     reasons: Mapping[str, str]

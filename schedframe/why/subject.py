@@ -70,7 +70,7 @@ class SubjectOptions:
 
     @property
     def is_another_scheduler(self) -> bool:
-        """Whether they ask for other decisions than those of a scheduler that is given."""
+        """Return whether they ask for other decisions than those of a scheduler that is given."""
         return self.config is not None or self.plugins is not None or self.feature_gates is not None
 
 

@@ -27,7 +27,7 @@ class WaitedEvents:
 
 @record(frozen=True)
 class Waiting:
-    """Where the pod waits. Times are seconds from now, ``None`` if only an event ends the wait."""
+    """Place where the pod waits. Times are seconds from now, ``None`` if only an event ends the wait."""
 
     place: str
     """``unschedulable``, ``backoff``, ``gated``, ``permit``, ``binding``; empty without a scheduler."""

@@ -22,7 +22,7 @@ Lookup = Callable[[str, str], Any]
 
 @record(frozen=True, eq=False)
 class Written:
-    """What people have written, for the objects of a cluster."""
+    """Texts that people have written, for the objects of a cluster."""
 
     given: Mapping[tuple[str, str], ClusterObject]
     """Kind and key → the object as it was given, of those that were completed."""

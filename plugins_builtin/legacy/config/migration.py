@@ -14,7 +14,7 @@ from .names import PLUGINS, Successor
 
 @frozen
 class Note:
-    """What became of one field of the old configuration."""
+    """Fate of one field of the old configuration."""
 
     field: str
     text: str

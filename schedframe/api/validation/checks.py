@@ -38,7 +38,7 @@ class _Member(NamedTuple):
 
 
 class _Mode(NamedTuple):
-    """What is checked besides types: missing fields, rules over several fields, what admission could mend."""
+    """Checks besides those of types: missing fields, rules over several fields, what admission could mend."""
 
     required: bool
     whole: bool

@@ -1,4 +1,4 @@
-"""What the API server refuses and the published fields do not say, for the fields that scheduling reads.
+"""Rules of the API server that the published fields do not say, for the fields that scheduling reads.
 
 Keys are ``type.field``. An empty text counts as absent where the API server fills in a default.
 """

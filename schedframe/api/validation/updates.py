@@ -1,4 +1,4 @@
-"""What the API server refuses to change in an object that exists.
+"""Changes of existing objects that the API server refuses.
 
 Paths are those of manifests, with ``[]`` for the items of a list. Source of the rules: the functions
 ``Validate…Update`` of pkg/apis of Kubernetes v1.36.

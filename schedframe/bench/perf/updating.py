@@ -1,4 +1,4 @@
-"""How scheduler_perf updates an object from a template."""
+"""Update of an object from a template, as by scheduler_perf."""
 
 from __future__ import annotations
 

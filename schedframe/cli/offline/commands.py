@@ -39,7 +39,7 @@ def schedule(options: ScheduleOptions) -> None:
 @app.command(epilog=exits.CODES)
 @takes(ExplainOptions)
 def explain(options: ExplainOptions) -> None:
-    """Why a pod stays pending, and the smallest change that would help; or why it has the node it has.
+    """Say why a pod stays pending, and the smallest change that would help; or why it has the node it has.
 
     The cluster is that of the manifests, or a real one with --kubeconfig or --context; with --after, other
     pending pods are placed first, as schedule does.

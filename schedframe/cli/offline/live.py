@@ -22,7 +22,7 @@ _UNLISTED: Final = (403, 404)
 
 @record(frozen=True)
 class LiveSource:
-    """Which real cluster to read: kubeconfig files (none: those of kubectl) and a context of them."""
+    """A real cluster to read: kubeconfig files (none: those of kubectl) and a context of them."""
 
     kubeconfig: Sequence[str] = ()
     context: str | None = None

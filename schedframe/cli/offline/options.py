@@ -142,12 +142,12 @@ class ScheduleOptions:
 
     @property
     def source(self) -> SourceOptions:
-        """How manifests are read. Raises :class:`InputError` for an unknown part."""
+        """Return how to read manifests. Raises :class:`InputError` for an unknown part."""
         return SourceOptions(self.workloads, self.validate, names_of(parts_in(self.without)))
 
     @property
     def what_if(self) -> WhatIf:
-        """What is changed before anything is placed. Raises :class:`InputError`."""
+        """Return what is changed before anything is placed. Raises :class:`InputError`."""
         return WhatIf.parsed(self.add or (), nodes_in(self.without), self.scale or ())
 
     @property
@@ -195,12 +195,12 @@ class ExplainOptions:
 
     @property
     def source(self) -> SourceOptions:
-        """How manifests are read. Raises :class:`InputError` for an unknown part."""
+        """Return how to read manifests. Raises :class:`InputError` for an unknown part."""
         return SourceOptions(self.workloads, self.validate, names_of(parts_in(self.without)))
 
     @property
     def what_if(self) -> WhatIf:
-        """What is changed before anything is placed. Raises :class:`InputError`."""
+        """Return what is changed before anything is placed. Raises :class:`InputError`."""
         return WhatIf.parsed(self.add or (), nodes_in(self.without), self.scale or ())
 
     @property

@@ -35,8 +35,9 @@ class Fate:
 
 @record(frozen=True)
 class Usage:
-    """How much of a resource of the whole cluster is requested by pods on its nodes, in milli-CPU, bytes or
-    counts.
+    """Amount of a resource in the whole cluster, and of that what pods on its nodes request.
+
+    In milli-CPU, bytes or counts.
     """
 
     resource: str

@@ -1,4 +1,4 @@
-"""What a snapshot keeps of each kind, and of what sort each text in it is.
+"""Fields that a snapshot keeps of each kind, and the sort of each text in them.
 
 The table has the fields that scheduling reads, by the class of :mod:`schedframe.api` that the codec decodes
 them to; all others are left out. It is a list of what stays: a field that Kubernetes or the classes gain is

@@ -46,7 +46,7 @@ def warn(problem: InputError) -> None:
 
 @record(frozen=True)
 class SourceOptions:
-    """How manifests are read."""
+    """Options of reading manifests."""
 
     workloads: Workloads = Workloads.AUTO
     validate: Validate = Validate.STRICT

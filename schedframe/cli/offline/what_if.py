@@ -1,4 +1,4 @@
-"""What the cluster of manifests would be with more or fewer nodes, or workloads of another size."""
+"""Cluster of manifests as it would be with more or fewer nodes, or workloads of another size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether this process schedules: always, or while it has the lease that its replicas share."""
+"""Leadership of this process: always, or while it has the lease that its replicas share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read of answers in the binary form of Kubernetes (protobuf): the reason and message of a failure.
+"""Reader of failures in the binary form of Kubernetes (protobuf): their reason and message.
 
 The API server needs a fifth less CPU time to take and answer an event in this form than in JSON. Only writes
 whose answer is not read ask for it; a server without it answers in JSON.

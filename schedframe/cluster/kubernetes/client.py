@@ -70,7 +70,7 @@ class _Generation:
 
 
 class _Status(msgspec.Struct):
-    """What is read of a ``Status`` of the API server."""
+    """The fields of a ``Status`` of the API server that are read."""
 
     reason: str = ""
     message: str = ""

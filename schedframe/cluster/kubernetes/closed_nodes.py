@@ -21,7 +21,7 @@ _NO_PODS: Final = {"pods": Quantity()}
 
 @record(eq=False)
 class ClosedNodes:
-    """Which nodes are closed, and by which objects. Belongs to the thread of the loop; O(1)."""
+    """Closed nodes, and the objects that close them. Belongs to the thread of the loop; O(1)."""
 
     on_change: Callable[[str], None] = lambda name: None
     """Callback with the name of a node that was closed or opened; set by the reflector of nodes."""

@@ -56,7 +56,7 @@ class ApiError(ClusterError):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the request certainly had no effect.
+        """Return whether the request certainly had no effect.
 
         A 5xx may come from a proxy, or after the write; but webhooks are called before it.
         """
@@ -64,7 +64,7 @@ class ApiError(ClusterError):
 
     @property
     def is_transient(self) -> bool:
-        """Whether the same request may succeed a moment later."""
+        """Return whether the same request may succeed a moment later."""
         return self.status == TOO_MANY_REQUESTS or self.status >= SERVER_ERROR
 
 

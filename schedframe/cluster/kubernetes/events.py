@@ -53,7 +53,7 @@ LONGEST_NOTE: Final = 1024
 
 @record(frozen=True)
 class Occurrence:
-    """What happened to an object, once."""
+    """One thing that happened to an object."""
 
     regarding: Mapping[str, Any]
     type: str
@@ -65,7 +65,7 @@ class Occurrence:
 
     @property
     def key(self) -> EventKey:
-        """What it has in common with the events of its series."""
+        """Return the fields that it shares with the events of its series."""
         regarding = self.regarding
         name = f"{regarding.get('namespace') or ''}/{regarding['name']}"
         version = regarding.get("resourceVersion", "")

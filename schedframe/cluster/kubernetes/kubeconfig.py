@@ -32,7 +32,7 @@ DEFAULT_FILE: Final = "~/.kube/config"
 
 @value
 class Access:
-    """How to reach one API server as one user."""
+    """The way to one API server as one user."""
 
     server: str
     """URL without a slash at the end."""

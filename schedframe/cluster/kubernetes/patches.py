@@ -50,7 +50,7 @@ def changes(base: Any, new: Any) -> tuple[Patch, Patch]:
 
 
 def _differs_in_metadata_alone(base: Any, new: Any) -> bool:
-    """Whether the two share all values but the metadata, as a copy with an annotation does. O(fields)."""
+    """Return whether the two share all values but the metadata, as a copy with an annotation does."""
     if type(base) is not type(new) or hasattr(base, "_as_written"):
         return False
     names = [each.name for each in attrs.fields(type(new)) if each.name != "metadata"]

@@ -18,7 +18,7 @@ from .unreadable import Unreadable, closed_node, stand_in
 
 @record(eq=False)
 class ShownObjects:
-    """What watchers of one kind see. All of it belongs to the thread of the loop."""
+    """Objects of one kind as watchers see them. All of it belongs to the thread of the loop."""
 
     kind: str
     closed: ClosedNodes = field(factory=ClosedNodes, repr=False)

@@ -122,7 +122,7 @@ class Unreadable:
 
     @property
     def hides_requests(self) -> bool:
-        """Whether it is a pod of which something that it takes from its node could not be read."""
+        """Return whether it is a pod of which something that it takes from its node could not be read."""
         return self.kind == Pod.KIND and any(
             not any(_is_inside(lost, field) for field in _BESIDE_THE_NODE) for lost in self.lost
         )

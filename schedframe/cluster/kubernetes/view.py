@@ -42,7 +42,7 @@ next answer; pods and nodes are asked for every 5 s."""
 
 @record(eq=False)
 class View:
-    """Which kinds are stale, and whether decisions and binds wait for them."""
+    """Stale kinds, and whether decisions and binds wait for them."""
 
     patience: float = STALE_VIEW_SECONDS
     on_change: Callable[[ViewChange], None] | None = None
@@ -79,7 +79,7 @@ class View:
 
     @property
     def is_away(self) -> bool:
-        """Whether the server has answered nothing since the hold began."""
+        """Return whether the server has answered nothing since the hold began."""
         return self.holds and self._heard_at is None
 
     def is_stale(self, kind: str) -> bool:

@@ -1,4 +1,4 @@
-"""What an API server does with an object before it stores it: defaults, mutating and validating admission.
+"""Admission of an object before an API server stores it: defaults, mutating and validating admission.
 
 Rules: Kubernetes v1.36, with its default feature gates and admission plugins. ``ServiceAccount``,
 ``PodSecurity``, webhooks and policies are not played.

@@ -62,7 +62,7 @@ class Admitted:
 
 @record(frozen=True, eq=False)
 class _Outcome:
-    """What became of one pod, for other pods with the same spec in the same namespace."""
+    """Result of admission for pods with the same spec in the same namespace."""
 
     spec: PodSpec | None
     """``None``: the same."""

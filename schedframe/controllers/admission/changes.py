@@ -1,4 +1,4 @@
-"""What admission did, in words that are equal for equal deeds, to count them."""
+"""Changes by admission, in words that are equal for equal deeds, to count them."""
 
 from __future__ import annotations
 

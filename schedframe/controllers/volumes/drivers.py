@@ -1,4 +1,4 @@
-"""What is known of provisioners: their CSI drivers, and the node labels by which their volumes are tied.
+"""Known provisioners: their CSI drivers, and the node labels by which their volumes are tied.
 
 A CSINode says it in a cluster; manifests of charts have none. Labels are those that cloud providers set on
 every node, so that they are there in manifests of nodes, too.

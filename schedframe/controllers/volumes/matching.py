@@ -1,4 +1,4 @@
-"""Which existing volume a claim gets, whatever node its pod will be on.
+"""Choice of an existing volume for a claim, whatever node its pod will be on.
 
 Source of the rules: FindMatchingVolume of k8s.io/component-helpers/storage/volume and the index of volumes in
 pkg/controller/volume/persistentvolume.

@@ -1,4 +1,4 @@
-"""Where a new volume can be used from."""
+"""Nodes from which a new volume can be used."""
 
 from __future__ import annotations
 

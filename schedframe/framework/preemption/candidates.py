@@ -106,7 +106,7 @@ standing: Final = attrgetter("measures")
 
 @record(frozen=True)
 class Ranking:
-    """How the candidates compare."""
+    """Order of the candidates."""
 
     best: tuple[Candidate, ...]
     """Those that are equal by all criteria and better than the rest, in the order given."""

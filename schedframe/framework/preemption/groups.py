@@ -35,7 +35,7 @@ class Unit:
 
     @property
     def is_leaving(self) -> bool:
-        """Whether all of its pods end already, because they were preempted."""
+        """Return whether all of its pods end already, because they were preempted."""
         return all(is_being_preempted(pod) for pod in self.pods)
 
     @property

@@ -1,4 +1,4 @@
-"""Who asks, and what they may do: bearer tokens of users, and rules that forbid."""
+"""Users and their rights: bearer tokens of users, and rules that forbid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .requests import Request
 
 @record(frozen=True)
 class Rule:
-    """What a user may not do; ``*`` stands for anything."""
+    """A right that a user does not have; ``*`` stands for anything."""
 
     verb: str
     resource: str

@@ -1,4 +1,4 @@
-"""What the server writes into a new object, and what it refuses: identity, defaults, the first status."""
+"""Creation of objects by the server: identity, defaults, the first status."""
 
 from __future__ import annotations
 

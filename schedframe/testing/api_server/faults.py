@@ -1,4 +1,4 @@
-"""What goes wrong: by a script, request by request, or by a random plan under a seed."""
+"""Faults of the server: by a script, request by request, or by a random plan under a seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .requests import Request
 
 
 class FaultKind(Enum):
-    """What happens to a request, or to the stream of a watch."""
+    """Fault of a request, or of the stream of a watch."""
 
     ANSWER = auto()
     DELAY = auto()

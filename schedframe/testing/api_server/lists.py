@@ -19,7 +19,7 @@ Obj = dict[str, Any]
 
 
 class _Token(msgspec.Struct):
-    """Where a list goes on: after *key*, at *version*."""
+    """Place where a list goes on: after *key*, at *version*."""
 
     version: int
     key: str

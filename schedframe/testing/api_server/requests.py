@@ -51,7 +51,7 @@ class Request:
 
     @property
     def is_write(self) -> bool:
-        """Whether it is meant to change something."""
+        """Return whether it is meant to change something."""
         return self.verb not in ("get", "list", "watch", "")
 
     def __str__(self) -> str:

@@ -77,7 +77,7 @@ class ApiServer:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Return the address it listens at."""
         return f"http://{HOST}:{self._port}"
 
     def __enter__(self) -> Self:

@@ -35,7 +35,7 @@ class Change:
 
 @record(frozen=True, eq=False, repr=False)
 class Backup:
-    """What a store had at one moment."""
+    """Contents of a store at one moment."""
 
     version: int
     compacted: int

@@ -28,7 +28,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 @record(frozen=True)
 class WatchOptions:
-    """What a client asks of a watch."""
+    """Options of a watch."""
 
     version: int
     sends_state: bool

@@ -64,5 +64,5 @@ def of_hook(hook: str, words: str) -> Clause:
 
 
 def of_class(attribute: str) -> Clause:
-    """What a plugin says of itself by a class attribute, or by being what it is."""
+    """Return what a plugin says of itself by a class attribute, or by being what it is."""
     return Clause(attribute, DECLARATIONS[attribute])

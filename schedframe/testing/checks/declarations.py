@@ -1,4 +1,4 @@
-"""What a plugin declares about its answers: depends_on, reads, pod_signature."""
+"""Checks of what a plugin declares about its answers: depends_on, reads, pod_signature."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class _Remembered:
 
     @property
     def usable(self) -> bool:
-        """Whether answers about pods like this one are kept at all."""
+        """Return whether answers about pods like this one are kept at all."""
         found = self.search
         return (found.goes_on or found.status.is_skip) and found.node_names is None
 
     @property
     def signed(self) -> bool:
-        """Whether pod_signature is not ``None``; answers about other pods are not kept."""
+        """Return whether pod_signature is not ``None``; answers about other pods are not kept."""
         return "pod_signature" not in self.probe.hooks or signature_of(self.probe, self.pod) is not None
 
     def answers(self, names: list[str]) -> dict[str, dict[str, Any]]:
@@ -158,7 +158,7 @@ def _changes(subject: Subject, world: World, pod: Pod) -> Iterator[Change]:
 
 
 def _counts_differ(change: Change) -> bool:
-    """Whether what nodes have in common may be different: their number, and who has which images."""
+    """Return whether what nodes have in common may be different: their number, and who has which images."""
     old, new = change.old, change.new
     return old is None or new is None or old.status.images != new.status.images
 
@@ -280,7 +280,7 @@ def _listed(answer: Any) -> str:
 
 
 def signature_of(probe: Probe, pod: Pod) -> Hashable:
-    """What the plugin signs *pod* with; :class:`InvalidAnswer` if that cannot be hashed."""
+    """Return the signature of *pod* by the plugin; :class:`InvalidAnswer` if that cannot be hashed."""
     signed = probe.call("pod_signature", pod)
     try:
         hash(signed)

@@ -1,4 +1,4 @@
-"""Whether made-up clusters have anything in them that a plugin looks at."""
+"""Check that made-up clusters have something in them that a plugin looks at."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _score_groups(search: Search, pod: Any) -> None:
 
 
 def _by_group(columns: Any, answer: Any, rows: Rows) -> list[Any]:
-    """What *answer* says of the group of each row."""
+    """Return the part of *answer* for the group of each row."""
     keys = list(zip(*(rows.take(column).tolist() for column in columns), strict=True))
     different = list(dict.fromkeys(keys))
     by_key = dict(zip(different, answer(different), strict=True))

@@ -101,7 +101,7 @@ def _wait(subject: Subject, world: World, pod: Pod) -> None:
 
 
 def _fix(registered: Iterable[EventRegistration], events: Iterable[ObjectEvent]) -> str:
-    """What to change in events_to_register."""
+    """Return what to change in events_to_register."""
     missing = [
         happened.event
         for happened in events

@@ -107,7 +107,7 @@ def _placed(search: Search, node: str) -> Iterator[Any]:
 
 
 def _finished(probe: Probe, hook: str, state: Any, pod: Pod, node: str) -> Status:
-    """What a hook of the binding cycle answers in the end."""
+    """Return the final answer of a hook of the binding cycle."""
     if hook not in probe.hooks:
         return PASSES
     probe.handle.binding = True

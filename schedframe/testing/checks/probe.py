@@ -81,12 +81,12 @@ class Search:
 
     @property
     def goes_on(self) -> bool:
-        """Whether filter is asked."""
+        """Return whether filter is asked."""
         return self.status.is_success
 
     @property
     def outcome(self) -> tuple[Status, frozenset[str] | None]:
-        """What pre_filter answered, to be compared."""
+        """Return the answer of pre_filter, to be compared."""
         return self.status, self.node_names
 
     # ---- filter ------------------------------------------------------------------------------------------

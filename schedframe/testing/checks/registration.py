@@ -1,4 +1,4 @@
-"""How a plugin is registered and made, and what it says to arguments that do not fit."""
+"""Checks of how a plugin is registered and made, and of arguments that do not fit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _VALUES: tuple[Any, ...] = ("no such value", "", -1, 0, 2.5, 10**12, True, [], [
 
 
 def args_errors(subject: Subject, world: World) -> None:
-    """What does not fit is refused with its path, and not later than when the configuration is read."""
+    """Check that arguments that do not fit are refused with their path, when the configuration is read."""
     args_class = subject.args_class
     assert args_class is not None
     good = unstructure(subject.args)

@@ -48,7 +48,7 @@ class _Course:
             self.reserved.clear()
 
     def opinions(self) -> list[Any]:
-        """What the plugin says of each pod now."""
+        """Return the plugin's answers about each pod now."""
         return [self.probe.answers(pod) for pod in self.world.pods]
 
     def _place(self, pod: Pod, turn: int) -> None:

@@ -46,7 +46,7 @@ class Subject:
 
     @property
     def depends_on(self) -> Depends:
-        """What its answers about a row depend on."""
+        """Return what its answers about a row depend on."""
         return depends_on(self.factory)
 
     @property

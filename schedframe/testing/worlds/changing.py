@@ -1,4 +1,4 @@
-"""What happens in a cluster, one change after another, as an API server would let it happen."""
+"""Changes of a cluster, one after another, as an API server would let them happen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Strategy = st.SearchStrategy
 
 @record(frozen=True)
 class NewObjects:
-    """What comes into a cluster, and what objects change to."""
+    """Objects that come into a cluster, and those that others change to."""
 
     nodes: Strategy[Node] | None = None
     """``None``: any."""

@@ -1,4 +1,4 @@
-"""What the API server refuses by rules over several fields of a value, by its published type.
+"""Rules of the API server over several fields of a value, by its published type.
 
 A check gets the value as it was written, with members of any type, and returns errors with paths from there.
 A field that is missing is no error of a check unless another field needs it: :data:`.rules.REQUIRED` has

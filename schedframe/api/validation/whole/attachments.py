@@ -1,4 +1,4 @@
-"""What storage drivers write: their nodes, capacities and attachments, and the drivers themselves.
+"""Rules for objects of storage drivers: their nodes, capacities and attachments, and the drivers themselves.
 
 Source of the rules: pkg/apis/storage/validation.
 """

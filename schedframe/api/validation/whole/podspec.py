@@ -36,7 +36,7 @@ _DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
 
 
 class _Pod(NamedTuple):
-    """What the rules read: ``below`` are errors of single fields, with paths from the object."""
+    """Parts of a pod for the rules: ``below`` are errors of single fields, with paths from the object."""
 
     spec: Mapping[str, Any]
     name: str

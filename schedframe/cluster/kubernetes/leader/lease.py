@@ -27,7 +27,7 @@ MICROSECOND: Final = 1e-6
 
 @record(frozen=True)
 class LeaseName:
-    """Which Lease the replicas share."""
+    """Name of the Lease that the replicas share."""
 
     namespace: str = "kube-system"
     name: str = "kube-scheduler"
