@@ -42,6 +42,10 @@ RETIRED: Final = re.compile(
 )
 
 
+CLAUSE: Final = re.compile(r"(What|Who|Whoever|Whose|Where|How|Whether|Which|When|Why)\b")
+"""Begins a noun clause. Docstrings begin with a noun of the field or a verb, which may ask for a clause."""
+
+
 @frozen
 class Source:
     """One file of the tree."""
@@ -157,6 +161,17 @@ def retired_words() -> list[str]:
         if RETIRED.search(source.text)  # the tokens of a file take long
         for line, text in _prose(source)
         for match in RETIRED.finditer(text)
+    ]
+
+
+def clauses() -> list[str]:
+    """``path:line: head`` of docstrings of modules, classes and functions that begin with a noun clause."""
+    return [
+        f"{source.path}:{node.body[0].lineno}: {text.partition(chr(10))[0]}"
+        for source in sources(PROSE)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Module | ast.ClassDef | Function)
+        and CLAUSE.match(text := ast.get_docstring(node) or "")
     ]
 
 
@@ -330,6 +345,7 @@ def report() -> None:
         ("numbers without an explanation", unexplained_numbers()),
         ("tuning constants", tuning_constants()),
         ("retired words", retired_words()),
+        ("docstrings that begin with a noun clause", clauses()),
     ):
         print(f"== {rule}: {len(violations)}", *violations, "", sep="\n")
 

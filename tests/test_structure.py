@@ -16,6 +16,11 @@ def test_retired_words_are_rare() -> None:
     assert len(words) <= MAX_RETIRED_WORDS, "\n".join(words)
 
 
+def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
+    clauses = structure.clauses()
+    assert not clauses, "\n".join(clauses)
+
+
 def test_numbers_are_few_and_explained() -> None:
     assert not structure.unexplained_numbers()
     assert len(structure.tuning_constants()) <= MAX_TUNING_CONSTANTS

@@ -21,7 +21,7 @@ class StaleKind:
 
 @record(eq=False)
 class ClusterView:
-    """Which kinds are stale; a cluster that reports nothing is current. Core only, but for the metrics."""
+    """Stale kinds; a cluster that reports nothing is current. Core only, but for the metrics."""
 
     clock: Clock
     holds: bool = field(default=False, init=False)

@@ -1,4 +1,4 @@
-"""What the parts of the scheduler share. One thread owns all of it; only the inbox may be used by others."""
+"""Shared state of the parts of the scheduler. One thread owns all of it; others may use only the inbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the core does with each message of its inbox: one function for each type."""
+"""Handling of each message of the inbox: one function for each type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is due without any message: ends of backoffs and waits, timeouts of permit, expiries, timers."""
+"""Work that is due without any message: ends of backoffs and waits, timeouts of permit, expiries, timers."""
 
 from __future__ import annotations
 

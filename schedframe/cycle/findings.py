@@ -1,4 +1,4 @@
-"""What the log says about a profile before its first pod."""
+"""Lines of the log about a profile before its first pod."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class SchedulerHandle:
 
     @property
     def feature_gates(self) -> FeatureGates:
-        """Which features are on."""
+        """Return which features are on."""
         return self._core.feature_gates
 
     def snapshot(self) -> Snapshot:

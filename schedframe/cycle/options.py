@@ -1,4 +1,4 @@
-"""What may be set of a scheduler besides its cluster and its configuration."""
+"""Options of a scheduler besides its cluster and its configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every pending pod is waiting for, in one call: as values, a dictionary, a text, a table."""
+"""Waits of all pending pods in one call: as values, a dictionary, a text, a table."""
 
 from __future__ import annotations
 

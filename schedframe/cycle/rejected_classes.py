@@ -138,7 +138,7 @@ class RejectedClasses:
 
     @property
     def may_be_stale(self) -> bool:
-        """Whether :meth:`keep` is due: a changed row is evaluated for unused owners, too."""
+        """Return whether :meth:`keep` is due: a changed row is evaluated for unused owners, too."""
         return len(self._owners) > 2 * self._of_use + self.spare
 
     def keep(self, owners: Collection[Any]) -> None:

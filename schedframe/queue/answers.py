@@ -1,4 +1,4 @@
-"""What events mean for pods: those that wait, alone or together, and those whose attempts just failed."""
+"""Answers to events: for pods that wait, alone or together, and those whose attempts just failed."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _QUEUE_OF: Final = {
 
 @record(eq=False)
 class QueueCounts:
-    """What a queue counts."""
+    """Counts of a queue."""
 
     hint_timer: HintTimer
     incoming: Counter[tuple[str, str]] = field(factory=Counter)

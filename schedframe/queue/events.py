@@ -144,7 +144,7 @@ class ClusterEvent:
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether this is the wildcard: it concerns every pod, whatever its rejectors registered."""
+        """Return whether this is the wildcard: it concerns every pod, whatever its rejectors registered."""
         return self.resource == EventResource.WILDCARD and self.actions == Action.ALL
 
 
@@ -202,7 +202,7 @@ HintFn: TypeAlias = Callable[[Pod, Any, Any], "QueueingHint | bool"]
 
 
 class HintReads(IntEnum):
-    """What a hint reads of the waiting pod. The less it is, the fewer calls an event costs."""
+    """Parts of the waiting pod that a hint reads. The less they are, the fewer calls an event costs."""
 
     EVENT = 0
     """Nothing: the answer is the same for all pods that the plugin rejected."""

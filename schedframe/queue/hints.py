@@ -74,7 +74,7 @@ class QueueProfile:
 
 
 class RequeueStrategy(IntEnum):
-    """Whether and where a pod is queued again."""
+    """Place where a pod is queued again, if it is."""
 
     SKIP = 0
     AFTER_BACKOFF = 1

@@ -16,7 +16,7 @@ MAX_CHANGES = 4096
 
 
 class NominatingMode(StrEnum):
-    """Which node a pod is nominated to."""
+    """Node that a pod is nominated to."""
 
     OVERRIDE = "override"
     """The given node, none if it is empty."""

@@ -1,4 +1,4 @@
-"""What may be set of the scheduling queue."""
+"""Options of the scheduling queue."""
 
 from __future__ import annotations
 

@@ -382,7 +382,7 @@ class PriorityQueue:
 
     @property
     def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
+        """Return whether :meth:`close` was called."""
         return self._closed
 
     @property

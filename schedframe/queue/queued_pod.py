@@ -31,7 +31,7 @@ def identity(pod: Pod) -> str:
 
 
 class Pool(StrEnum):
-    """Where a pod of the queue is."""
+    """Place of a pod in the queue."""
 
     ACTIVE = "active"
     """Next to be popped, in the order of the queue sort plugin."""
@@ -164,7 +164,7 @@ class PendingPod:
 
 @record(frozen=True)
 class Requeued:
-    """Where a pod went after a failed attempt."""
+    """Place of a pod after a failed attempt."""
 
     pool: Pool | None
     """Its pool now; ``None``: it is no longer to be scheduled."""

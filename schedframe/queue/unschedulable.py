@@ -117,7 +117,7 @@ class UnschedulablePods:
 
     @property
     def any_flushed(self) -> bool:
-        """Whether any pod here is flushed. O(1)."""
+        """Return whether any pod here is flushed. O(1)."""
         return self._marked > 0
 
     def deadline(self) -> float | None:

@@ -23,14 +23,14 @@ PATCH = "pod_status_patch"
 
 
 class WrittenStatus(NamedTuple):
-    """What was written about a pending pod and not shown by an event so far."""
+    """Status that was written of a pending pod and not shown by an event so far."""
 
     condition: PodCondition | None
     nominated_node_name: str
 
 
 class WriteContext(Protocol):
-    """What the queue needs of the core."""
+    """Parts of the core that writing needs."""
 
     executor: Executor
     on_loop: bool

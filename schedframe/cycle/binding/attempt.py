@@ -17,7 +17,7 @@ _PHASE_LOCK = threading.Lock()
 
 
 class Phase(Enum):
-    """Whether an attempt may still be aborted. It leaves UNDECIDED once, and for good."""
+    """Phase of an attempt: it leaves UNDECIDED once, and for good, and can be aborted before."""
 
     UNDECIDED = auto()
     BINDING = auto()

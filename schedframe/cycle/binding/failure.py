@@ -18,7 +18,7 @@ CLEAR_NOMINATION = NominatingInfo("")
 
 @record(frozen=True, eq=False)
 class Rejection:
-    """What is kept of a diagnosis that would be large: the plugins and the text."""
+    """The part of a large diagnosis that is kept: the plugins and the text."""
 
     unschedulable_plugins: set[str]
     pending_plugins: set[str]

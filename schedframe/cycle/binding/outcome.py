@@ -1,4 +1,4 @@
-"""What became of a bind that had no answer: only the cluster knows."""
+"""Outcome of a bind that had no answer: only the cluster knows."""
 
 from __future__ import annotations
 

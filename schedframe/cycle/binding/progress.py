@@ -1,4 +1,4 @@
-"""What a pod that has a node but is not bound yet is waiting for, for people."""
+"""Waits of pods that have a node and are not bound yet, for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .attempt import Attempt
 
 @record(frozen=True)
 class Progress:
-    """What an attempt waits for."""
+    """The wait of an attempt."""
 
     message: str
     alike: str

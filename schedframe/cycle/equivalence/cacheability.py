@@ -1,4 +1,4 @@
-"""Which plugins of a profile are cached, per node or per row, and which are called for every pod."""
+"""Plugins of a profile that are cached, per node or per row, and those called for every pod."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from .families import MetricFamily
 
 @record(frozen=True)
 class ProfileStatistics:
-    """What one profile did. Nothing that did not happen has an entry."""
+    """Figures of one profile. Nothing that did not happen has an entry."""
 
     attempts: Mapping[AttemptResult, Latency]
     """Attempts by result: from the pop of the queue to the end, waiting in permit and binding included."""

@@ -151,7 +151,7 @@ class GroupCycle:
 
     @property
     def preempts_groups(self) -> bool:
-        """Whether room is made for groups as a whole."""
+        """Return whether room is made for groups as a whole."""
         return self.core.feature_gates.enabled("WorkloadAwarePreemption")
 
     def repeat(

@@ -1,4 +1,4 @@
-"""Which affinity terms of members on trial count for the members after them.
+"""Affinity terms of members on trial that count for the members after them.
 
 kube-scheduler v1.36 looks for the terms of existing pods on listed nodes only: those that have a pod with
 affinity terms, and those that have one with required anti-affinity (pkg/scheduler/backend/cache/snapshot.go).

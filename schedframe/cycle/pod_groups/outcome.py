@@ -1,4 +1,4 @@
-"""What became of the members of a group in one attempt, and of the group as a whole."""
+"""Outcome of one attempt for the members of a group, and for the group as a whole."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class GroupOutcome:
 
     @property
     def is_feasible(self) -> bool:
-        """Whether the group can run, at once or after preemption."""
+        """Return whether the group can run, at once or after preemption."""
         return self.result in (GroupResult.SCHEDULED, GroupResult.WAITING)
 
     def placed(self) -> tuple[Pod, ...]:

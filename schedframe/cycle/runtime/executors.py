@@ -24,7 +24,7 @@ class Executor(Protocol):
 
     @property
     def inline(self) -> bool:
-        """Whether ``submit`` has done everything, ``done`` included, when it returns.
+        """Return whether ``submit`` has done everything, ``done`` included, when it returns.
 
         The core runs work by itself then, with the outcomes of :func:`finish`.
         """

@@ -97,7 +97,7 @@ class Decision:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the search is over."""
+        """Return whether the search is over."""
         return self.node_name is not None or self.diagnosis is not None or self.error is not None
 
     def before_filters(self) -> Decision:

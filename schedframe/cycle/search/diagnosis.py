@@ -1,4 +1,4 @@
-"""Why no node is feasible: from verdicts to blame."""
+"""Diagnosis of no feasible node: from verdicts to blame."""
 
 from __future__ import annotations
 

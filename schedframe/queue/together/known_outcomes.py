@@ -1,4 +1,4 @@
-"""What the queue asks of its owner about attempts that it need not make."""
+"""Questions of the queue to its owner about attempts that it need not make."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PodClass:
 
 
 class KnownOutcomes(Protocol):
-    """Which attempts would end with a rejection if they were made now. One object for a scheduler."""
+    """Attempts that would end with a rejection if they were made now. One object for a scheduler."""
 
     any_rejected: bool
     """Whether :meth:`class_if_rejected` may have another answer than ``None``."""

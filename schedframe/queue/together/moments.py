@@ -51,7 +51,7 @@ def less_order(
 
 
 class Moment(NamedTuple):
-    """When a pod failed, and what that does to its place."""
+    """Time at which a pod failed, and its effect on the pod's place."""
 
     time: float
     number: int

@@ -54,11 +54,11 @@ class Query:
 
     @cached_property
     def is_columnar(self) -> bool:
-        """Whether all filters have a columnar form."""
+        """Return whether all filters have a columnar form."""
         return all(entry.filter_rows is not None for entry in self.filters)
 
     @property
     def is_rowwise(self) -> bool:
-        """Whether all plugins but those of ``raw_scores`` have a per-node form."""
+        """Return whether all plugins but those of ``raw_scores`` have a per-node form."""
         filters = all(entry.filter is not None for entry in self.filters)
         return filters and all(entry.score is not None for entry in self.scores)

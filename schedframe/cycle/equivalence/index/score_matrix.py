@@ -57,7 +57,7 @@ class MatrixSlot:
 
     @property
     def attached(self) -> bool:
-        """Whether the slot can be used."""
+        """Return whether the slot can be used."""
         return self.number >= 0
 
     @property
