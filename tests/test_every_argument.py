@@ -89,6 +89,7 @@ UNCHECKED: Final[dict[str, str]] = {
     **dict.fromkeys(("KubeSchedulerConfiguration", "RowVerdicts"), READ_LATER),
     **dict.fromkeys(("Pod.restated", "Pod.with_node_name", "Pod.with_resource_version"), HOT),
     "Status.with_plugin": HOT,
+    "Simulation.set_own_state": "called by a fork alone",
     "Scheduler.refresh_conditions": "called by the driver alone",
     "hookimpl": "has the options of pluggy",
 }

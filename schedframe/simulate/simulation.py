@@ -240,6 +240,7 @@ class Simulation(OfflineCluster):
         """
         return Fork.of(self)
 
+    @checked
     def take(self, diff: Diff) -> None:
         """Let everything be as in the fork of this simulation that *diff* is of.
 
