@@ -83,7 +83,7 @@ WITH_ARGUMENTS: Final = {*EVENTS, "attach", "guard_of", "event_handler"} - {"beg
 UNCHECKED: Final[dict[str, str]] = {
     **dict.fromkeys(("Decision", "QueuedPodInfo"), RESULT),
     **dict.fromkeys(("Framework", "Framework.build", "NodeInfo", "NodeTable", "ObjectStore"), INSIDE),
-    **dict.fromkeys(("Rows", "Rows.at"), INSIDE),
+    **dict.fromkeys(("NodeTable.of_rows", "Rows", "Rows.at"), INSIDE),
     **dict.fromkeys(("Rows.ascending", "Snapshot", "Snapshot.take"), INSIDE),
     **{f"Recorder.{event}": INSIDE for event in vars(SchedulerObserver) if event in WITH_ARGUMENTS},
     **dict.fromkeys(("KubeSchedulerConfiguration", "RowVerdicts"), READ_LATER),

@@ -59,7 +59,7 @@ _CLAIM_CHANGED = ClusterEvent(EventResource.RESOURCE_CLAIM, Action.ALL)
 
 @frozen(eq=False)
 class ClaimNews:
-    """What pre_bind learnt about a claim of its pod, for the core."""
+    """Finding of pre_bind about a claim of its pod, for the core."""
 
     index: int
     """Of the claim, in the order of the pod."""

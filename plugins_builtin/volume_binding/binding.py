@@ -110,7 +110,7 @@ def assume_volumes(
 
 @frozen(eq=False)
 class Target:
-    """Where the volumes of a pod are bound."""
+    """Binding of the volumes of a pod."""
 
     cluster: ClusterPort
     pod: Pod

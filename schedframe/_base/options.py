@@ -19,7 +19,7 @@ Given = TypeVar("Given", bound=Mapping[str, Any])
 
 @attrs.frozen
 class Option:
-    """What an option is without a value, and what values it may have."""
+    """Default of an option, and the values that it may have."""
 
     default: Any = None
     validator: Validator | None = None
@@ -29,7 +29,7 @@ class Option:
 
 @attrs.frozen
 class _Named:
-    """What validators read of an attribute."""
+    """The part of an attribute that validators read."""
 
     name: str
 

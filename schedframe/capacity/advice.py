@@ -1,4 +1,4 @@
-"""Why a pod finds no node in a fork, with numbers, and the smallest change that would help."""
+"""Reasons for which a pod finds no node in a fork, with numbers, and the smallest change that helps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUDGET: Final = 40
 
 @record(frozen=True)
 class Obstacle:
-    """What keeps a pod from a node. ``str()`` has a line for each reason, and the change that would help."""
+    """The reasons that keep a pod from a node. ``str()`` has a line for each, and the change that helps."""
 
     pod: str
     """``namespace/name`` of the pod, or of what it is one more of."""

@@ -1,4 +1,4 @@
-"""What stands in the way of an eviction, before the scheduler is asked: owners, local storage, budgets."""
+"""Obstacles of an eviction, before the scheduler is asked: owners, local storage, budgets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .advice import Obstacle
 
 
 class BlockKind(StrEnum):
-    """Why a pod cannot be moved."""
+    """Reason for which a pod cannot be moved."""
 
     NO_CONTROLLER = "no-controller"
     """Nothing makes it again."""
@@ -62,7 +62,7 @@ class Block:
 
 @record(frozen=True)
 class Allowance:
-    """How many pods of one budget may be away at a time."""
+    """The number of pods of one budget that may be away at a time."""
 
     budget: PodDisruptionBudget
     covering: Budget

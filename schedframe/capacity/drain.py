@@ -40,7 +40,7 @@ class DrainStep:
 
 @record(frozen=True, repr=False)
 class CapacityDrain(Tabular):
-    """How nodes are drained. ``str()`` and notebooks show a table of the steps."""
+    """A plan that drains nodes. ``str()`` and notebooks show a table of the steps."""
 
     nodes: tuple[str, ...]
     """They are cordoned first, all of them."""
@@ -53,7 +53,7 @@ class CapacityDrain(Tabular):
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing blocks."""
+        """Return whether nothing blocks."""
         return not self.blocked
 
     def to_dict(self) -> dict[str, Any]:

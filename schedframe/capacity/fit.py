@@ -1,4 +1,4 @@
-"""How many more pods fit: they are scheduled one after the other until one finds no node."""
+"""Number of pods that fit in addition: they are scheduled one after the other until one finds no node."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Advance = Callable[[int], None]
 
 @record(frozen=True, repr=False)
 class CapacityFit(Tabular):
-    """How many more pods fit. ``str()`` and notebooks show a table by node; ``to_dataframe()`` has all."""
+    """Numbers of pods that fit in addition. ``str()`` and notebooks show a table; ``to_dataframe()`` has all."""
 
     fits: Mapping[str, int]
     """``namespace/name`` of each pod or workload → how many more of it fit."""

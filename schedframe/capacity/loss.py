@@ -1,4 +1,4 @@
-"""What a loss costs: each node, or each value of a label, is taken away in a trial of its own."""
+"""Cost of a loss: each node, or each value of a label, is taken away in a trial of its own."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class LostPod:
 
 @record(frozen=True)
 class DomainLoss:
-    """What becomes of the pods of one domain when all of its nodes go."""
+    """Fate of the pods of one domain when all of its nodes go."""
 
     domain: str
     """The node, or the value of the label."""
@@ -64,7 +64,7 @@ class DomainLoss:
 
 @record(frozen=True, repr=False)
 class CapacityLoss(Tabular):
-    """What each loss costs, the worst first. ``str()`` and notebooks show a table."""
+    """Cost of each loss, the worst first. ``str()`` and notebooks show a table."""
 
     by: str
     """``node``, or the label."""
@@ -77,7 +77,7 @@ class CapacityLoss(Tabular):
 
     @property
     def is_survived(self) -> bool:
-        """Whether all pods find a place, whichever domain goes."""
+        """Return whether all pods find a place, whichever domain goes."""
         return not any(each.lost for each in self.domains)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What all questions about the room in a cluster have in common: the options, and a fork that is asked."""
+"""Common part of all questions about the room in a cluster: the options, and a fork that is asked."""
 
 from __future__ import annotations
 

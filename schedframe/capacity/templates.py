@@ -1,4 +1,4 @@
-"""What there is to be more of: pods by name, and the pods that a workload makes."""
+"""Templates of pods to add: pods by name, and the pods that a workload makes."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Verdict:
 
 @record(frozen=True)
 class Reported:
-    """What a hook off the core learnt, see :meth:`Handle.reporter`."""
+    """Finding of a hook off the core, see :meth:`Handle.reporter`."""
 
     name: str
     uid: str

@@ -1,4 +1,4 @@
-"""What may be observed of a scheduler: one base class, whose methods do nothing.
+"""Observer of a scheduler: one base class, whose methods do nothing.
 
 :mod:`.observing` calls only the methods that an observer overrides. docs/explanation/observers.md lists what
 is made of them.

@@ -42,7 +42,7 @@ _OF_ATTEMPTS: Final = (
 
 @record(eq=False)
 class Observers:
-    """What to call at each event; see :class:`SchedulerObserver`."""
+    """Calls to make at each event; see :class:`SchedulerObserver`."""
 
     attempt_began: _Call | None = None
     decided: _Call | None = None
@@ -78,7 +78,7 @@ class Observers:
 
     @property
     def follow_attempts(self) -> bool:
-        """Whether attempts are timed: an observer sees them, or chooses in which cycles it sees calls."""
+        """Return whether attempts are timed: an observer sees them, or chooses cycles whose calls it sees."""
         return self.begin_cycle is not None or any(getattr(self, event) is not None for event in _OF_ATTEMPTS)
 
     def find(self, kind: type[SchedulerObserver]) -> SchedulerObserver | None:

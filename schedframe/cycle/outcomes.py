@@ -1,4 +1,4 @@
-"""How an attempt ended, as observers see it."""
+"""Ends of attempts, as observers see them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Explained(Protocol):
 
 @record(frozen=True, eq=False, weakref_slot=False)
 class AttemptOutcome:
-    """How an attempt ended."""
+    """End of an attempt."""
 
     result: AttemptResult
     plugins: Set[str] = frozenset()
@@ -44,7 +44,7 @@ class AttemptOutcome:
 
     @property
     def message(self) -> str:
-        """Why the pod was not bound; empty if it was. O(nodes) if no node is feasible."""
+        """Return why the pod was not bound; empty if it was. O(nodes) if no node is feasible."""
         return "" if self.status is None else in_one_line(self.status, self.diagnosis)
 
     @property

@@ -10,7 +10,7 @@ from .._base.value import record
 
 @record(frozen=True, kw_only=True)
 class Tuning:
-    """How a scheduler saves work: ``Scheduler(cluster, tuning=Tuning(remember=0))``.
+    """Ways in which a scheduler saves work: ``Scheduler(cluster, tuning=Tuning(remember=0))``.
 
     No decision depends on it. docs/explanation/optional-layers.md says what each part costs and saves.
     """

@@ -119,7 +119,7 @@ class Driver:
 
     @property
     def _is_idle(self) -> bool:
-        """Whether no pod waits, so that the scheduler has nothing to do and no deadline."""
+        """Return whether no pod waits, so that the scheduler has nothing to do and no deadline."""
         return not self._waiting and self._is_alone
 
     def _seconds(self, time: int) -> float:

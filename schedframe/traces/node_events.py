@@ -1,4 +1,4 @@
-"""What happens to nodes, and failures drawn for each node."""
+"""Events of nodes, and failures drawn for each node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .draws import Draws, exponential
 
 
 class NodeEvent(IntEnum):
-    """What happens to a node."""
+    """Event of a node."""
 
     JOIN = 0
     """The node takes pods from now on."""

@@ -25,7 +25,7 @@ def capacity() -> None:
 @app.command(epilog=exits.CAPACITY_CODES)
 @takes(FitOptions)
 def fit(options: FitOptions) -> None:
-    """How many more of some pods fit, by node, what stops the next one, and the smallest change.
+    """Count how many more of some pods fit, by node; say what stops the next one, and the smallest change.
 
     NAME is a pod, or a workload such as deployment/web. Several are placed in rounds, one of each in the
     order given, or as --mix says. They do not make room for themselves, unless --preempt says so.

@@ -50,7 +50,7 @@ Names = Annotated[
 
 @record(frozen=True, kw_only=True)
 class ClusterOptions:
-    """Where the cluster is read from, and how its scheduler decides."""
+    """Source of the cluster, and the options of its scheduler."""
 
     output: Output = AnswerForm.TABLE
     allow_import: AllowImports = None
@@ -67,12 +67,12 @@ class ClusterOptions:
 
     @property
     def source(self) -> SourceOptions:
-        """How manifests are read. Raises :class:`InputError` for an unknown part."""
+        """Return how to read manifests. Raises :class:`InputError` for an unknown part."""
         return SourceOptions(self.workloads, self.validate, names_of(parts_in(self.without)))
 
     @property
     def what_if(self) -> WhatIf:
-        """What is changed before anything is asked. Raises :class:`InputError`."""
+        """Return what is changed before anything is asked. Raises :class:`InputError`."""
         return WhatIf.parsed(self.add or (), nodes_in(self.without), self.scale or ())
 
     @property
@@ -149,7 +149,7 @@ class FitOptions(NamingOptions):
 
     @property
     def asked(self) -> list[str]:
-        """What is to be placed: the names, or those of the mix."""
+        """Return the names of what is to be placed, or those of the mix."""
         return self.names or list(self.shares or ())
 
     def check(self, what: str = "a pod, or a workload such as deployment/web") -> None:

@@ -1,4 +1,4 @@
-"""What is counted while pods are scheduled: appends on the path of a pod, sums only when read.
+"""Counts while pods are scheduled: appends on the path of a pod, sums only when read.
 
 Any thread may read; apart from pre_bind, bind and reloads, only the core adds. Durations are of the machine,
 the age of a pod and its wait in permit are of the scheduler's clock.
