@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
@@ -114,8 +115,9 @@ def _add_some(rng: Random, to: dict[str, Any], extras: dict[str, Any]) -> None:
             to.setdefault(key, copy.deepcopy(value))
 
 
-def _right_manifests() -> list[dict[str, Any]]:
-    """Return manifests of all measured kinds, with fields that scheduling does not read."""
+@cache
+def right_manifests() -> list[dict[str, Any]]:
+    """Return manifests of all measured kinds, with fields that scheduling does not read, to be copied."""
     rng = Random(20)
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for manifest in _of_corpus():
@@ -124,9 +126,6 @@ def _right_manifests() -> list[dict[str, Any]]:
     # every second one is a pod
     drawn = ["Pod" if i % 2 else kinds[i // 2 % len(kinds)] for i in range(COUNT)]
     return [_with_extras(rng, rng.choice(by_kind[kind])) for kind in drawn]
-
-
-RIGHT = _right_manifests()
 
 
 def _sites(value: Any, code: str, field: str = "") -> Iterator[Site]:
@@ -199,7 +198,7 @@ def _text(manifest: dict[str, Any], *, as_yaml: bool) -> str:
 
 @pytest.mark.parametrize("as_yaml", [True, False], ids=["yaml", "json"])
 def test_right_manifests_are_accepted(as_yaml: bool) -> None:
-    for manifest in RIGHT:
+    for manifest in right_manifests():
         text = _text(manifest, as_yaml=as_yaml)
         assert len(list(load_manifests(text, required=True))) == len(list(load_manifests(text))) == 2
 
@@ -209,7 +208,7 @@ def test_each_mistake_is_refused_at_its_line(kind: str) -> None:
     rng = Random(kind)
     change, fits = MISTAKES[kind]
     refused = 0
-    for index, manifest in enumerate(RIGHT):
+    for index, manifest in enumerate(right_manifests()):
         wrong = copy.deepcopy(manifest)
         root = published_name(KINDS[wrong["kind"]])
         sites = [site for site in _sites(wrong, root) if fits(site)]
@@ -237,7 +236,7 @@ def test_each_missing_field_is_refused_at_its_object() -> None:
     rng = Random("missing")
     refused: set[str] = set()
     for index in range(COUNT):
-        manifest = copy.deepcopy(RIGHT[index])
+        manifest = copy.deepcopy(right_manifests()[index])
         sites = [
             site for site in _sites(manifest, published_name(KINDS[manifest["kind"]])) if _is_required(site)
         ]
@@ -261,7 +260,7 @@ def test_all_mistakes_of_a_text_are_in_one_error() -> None:
     rng = Random("many")
     for _ in range(40):
         wrong, marks = [], []
-        for manifest in rng.sample(RIGHT, 5):
+        for manifest in rng.sample(right_manifests(), 5):
             bad = copy.deepcopy(manifest)
             change, fits = MISTAKES["misspelt"]
             site = rng.choice(

@@ -15,7 +15,7 @@ from schedframe.api.validation import rules
 from schedframe.api.validation.published import published_name, published_types
 from schedframe.errors import InputError
 
-from .test_seeded_mistakes import RIGHT, Site, _sites
+from .test_seeded_mistakes import Site, _sites, right_manifests
 
 COUNT = 200
 MARK = "Key-Of-The-Mistake"
@@ -107,7 +107,7 @@ def test_each_variant_is_refused_at_its_line(kind: str) -> None:
     rng = Random(f"variants of {kind}")
     refused = 0
     for _ in range(COUNT):
-        manifest = copy.deepcopy(rng.choice(RIGHT))
+        manifest = copy.deepcopy(rng.choice(right_manifests()))
         key = with_mistake(rng, manifest, kind)
         if key is None:
             continue
