@@ -32,7 +32,7 @@ Advance = Callable[[int], None]
 
 @record(frozen=True, repr=False)
 class CapacityFit(Tabular):
-    """Numbers of pods that fit in addition. ``str()`` and notebooks show a table; ``to_dataframe()`` has all."""
+    """Numbers of pods that fit in addition. ``str()`` and notebooks show a table, ``to_dataframe()`` all."""
 
     fits: Mapping[str, int]
     """``namespace/name`` of each pod or workload → how many more of it fit."""
