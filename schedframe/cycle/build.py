@@ -138,7 +138,7 @@ def _bare_core(
     return core
 
 
-def groups_and_handlers(core: Core) -> tuple[GroupCycle | None, EventHandlers]:
+def groups_and_handlers(core: Core, *, wait_together: bool) -> tuple[GroupCycle | None, EventHandlers]:
     """Return the cycles of pod groups, ``None`` if their feature gate is off, and the handlers of events."""
     if not core.feature_gates.enabled(GROUPS):
         return None, EventHandlers(core)
@@ -147,7 +147,7 @@ def groups_and_handlers(core: Core) -> tuple[GroupCycle | None, EventHandlers]:
     from .pod_groups.handlers import GroupEventHandlers
 
     core.inbox.handlers[GroupPlaced] = partial(publish_expected_nodes, core)
-    return GroupCycle(core), GroupEventHandlers(core)
+    return GroupCycle(core, wait_together=wait_together), GroupEventHandlers(core)
 
 
 def extenders_of(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Extender, ...]:

@@ -180,6 +180,23 @@ class RejectedClasses:
             group = self._groups[columns, by_state] = _Group(columns, by_state, self.answers)
         group.add(number, query)
 
+    def renew(self, owner: Any) -> None:
+        """Forget which changed rows pass for *owner*, if it is here: an attempt was made as of now."""
+        self.sync()
+        number = self._number_of.get(owner)
+        if number is None or not self._count[number]:
+            return
+        left = {row: [each[each != number] for each in passing] for row, passing in self._passing.items()}
+        self._passing = {
+            row: some for row, each in left.items() if (some := [one for one in each if len(one)])
+        }
+        self._count[number] = self._sum[number] = 0
+        self._note_few()
+
+    def skip(self) -> None:
+        """Leave out what changed since the last :meth:`sync`, because it was taken back since."""
+        self._as_of = self.stamp()
+
     def __contains__(self, owner: Any) -> bool:
         return owner in self._number_of and owner not in self._dropped
 

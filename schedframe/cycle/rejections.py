@@ -18,13 +18,13 @@ from typing import Any
 from attrs import field
 
 from .._base.value import record
-from ..api import ObjectMeta, Pod, PodSpec
+from ..api import Pod, PodSpec
 from ..errors import CacheFault
 from ..framework import Diagnosis, Framework, PostFilterResult, Status
-from ..framework.declarations import declares
 from ..queue import PodClass
 from .binding.pod_status import REASON_UNSCHEDULABLE, refresh_unschedulable, report_unschedulable
 from .core import Core
+from .equal_pods import may_wait_together, metadata_key
 from .equivalence.cache import EquivalenceCache
 from .equivalence.fast_search import FastSearch
 from .options import SchedulerOptions
@@ -179,7 +179,7 @@ class KnownRejections:
         memo = self.cache.lookup(framework, pod)
         if memo is None:
             return False
-        key = _metadata_key(pod.metadata)
+        key = metadata_key(pod.metadata)
         if len(self._classes) > 2 * self._of_use + self.spare_classes:
             self._keep_used()
         if len(self._classes) > self.max_classes:
@@ -250,7 +250,7 @@ class KnownRejections:
         framework = self.frameworks.get(pod.spec.scheduler_name)
         if framework is None:
             return None
-        key = _metadata_key(pod.metadata)
+        key = metadata_key(pod.metadata)
         pod_classes = self._classes_on(pod.spec)
         pod_class = pod_classes.get(key)
         if pod_class is None and (memo := self.cache.lookup(framework, pod)) is not None:
@@ -362,39 +362,11 @@ class KnownRejections:
         pod_class.reasons, pod_class.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
 
 
-def _metadata_key(metadata: ObjectMeta) -> Any:
-    return (
-        metadata.namespace,
-        tuple(sorted(metadata.labels.items())),
-        tuple(sorted(metadata.annotations.items())),
-        metadata.owner_references,
-    )
-
-
 def known_rejections(core: Core, options: SchedulerOptions) -> KnownRejections | None:
     """Return what lets pods wait together, and give it to the queue; ``None`` if each pod must be tried."""
-    fast = core.search.fast
-    if core.search.sampling is not None or core.observers.each_attempt or not options["tuning"].wait_together:
-        return None
-    if not isinstance(fast, FastSearch):
-        return None
-    frameworks = {
-        name: framework for name, framework in core.frameworks.items() if _may_wait_together(framework)
-    }
-    if not frameworks:
+    fast, frameworks = may_wait_together(core) if options["tuning"].wait_together else (None, {})
+    if fast is None:
         return None
     rejections = KnownRejections(core, fast, frameworks)
     core.queue.use_known_outcomes(rejections)
     return rejections
-
-
-def _may_wait_together(framework: Framework) -> bool:
-    """Return whether order and gates of a profile depend on what equal pods have in common."""
-    plan = framework.plan
-    sorting = [
-        plan.plugins[name] for name, _ in framework.profile.plugins["queueSort"] if name in plan.plugins
-    ]
-    gates = [plan.plugins[entry.name] for entry in plan.pre_enqueue]
-    return all(declares(each, "sorts_by_priority") for each in sorting) and all(
-        declares(each, "admits_for_good") for each in gates
-    )

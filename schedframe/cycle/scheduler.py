@@ -72,7 +72,9 @@ class Scheduler:
         self.core = self._build(cluster, effective, options)
         self._observed = self.core.observers if self.core.observers.follow_attempts else None
         permits = PermitDesk(self.core)
-        self.groups, self._handlers = groups_and_handlers(self.core)
+        self.groups, self._handlers = groups_and_handlers(
+            self.core, wait_together=options["tuning"].wait_together
+        )
         self._due = DueWork(self.core, permits, self._handlers)
         self._watching = Watching(self.core, self._handlers)
         self._socket_wait = SocketWait(self.core.inbox, self.core.clock, self._due)
@@ -347,12 +349,11 @@ class Scheduler:
         return sum([len(cohort.lines) for cohort in self.core.queue.cohorts()]) > 64
 
     def refresh_conditions(self, *, rarely: bool = False) -> None:
-        """Write the conditions of pods whose attempts were skipped, where they changed.
-
-        *rarely*: at most once a second. O(classes of pods that wait together) if anything changed.
-        """
+        """Write conditions of pods that were not tried, where they changed; *rarely*: once a second."""
         if self.rejections is not None:
             self.rejections.refresh_reports(self.core.now, rarely=rarely)
+        if self.groups is not None:
+            self.groups.refresh_conditions(rarely=rarely)
 
     # ---- looking -----------------------------------------------------------------------------------------
 

@@ -67,6 +67,8 @@ class Embedding(Generic[T, W]):
         )
         self._ledger: Ledger[T, W] = Ledger(cluster, self.clock)
         self.scheduler = self._scheduler_of(cluster, workers)
+        if self.scheduler.groups is not None:
+            self.scheduler.groups.max_stay = None  # all that may help a group is an event here
         self.profiles: tuple[str, ...] = tuple(self.scheduler.core.frameworks)
         self._translate = Translator(Amounts(options["steps"] or {}), self.profiles[0])
         try:

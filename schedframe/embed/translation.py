@@ -88,13 +88,16 @@ class Translator:
             constraints if group.within else None,
         )
         member = PodSchedulingGroup(group.name)
+        alone: PodSpec | None = None
         shared: PodSpec | None = None
         pods = []
         for task in group.tasks:
             pod = self.task_to_pod(task, needs(task))
-            spec_of_pod = evolve(pod.spec, scheduling_group=member)
-            if spec_of_pod != shared:
-                shared = spec_of_pod  # else one object: what is found out about a spec is kept there
+            if pod.spec is not alone:
+                alone, spec_of_pod = pod.spec, evolve(pod.spec, scheduling_group=member)
+                if spec_of_pod != shared:
+                    shared = spec_of_pod  # else one object: what is found out about a spec is kept there
+            assert shared is not None
             pods.append(Pod(pod.metadata, shared))
         return PodGroup(ObjectMeta(name=group.name, namespace=NAMESPACE), spec), tuple(pods)
 

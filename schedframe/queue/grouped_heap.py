@@ -53,6 +53,10 @@ class GroupedHeap(Heap[T]):
             del self._in_group[self._key(item)]
         return found
 
+    def has_group(self, group: str) -> bool:
+        """Return whether any item of *group* is here. O(1)."""
+        return group in self._groups
+
     def groups(self) -> Iterable[str]:
         """Return the groups that have an entry: a live view."""
         return self._groups.keys()

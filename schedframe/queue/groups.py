@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import count
-from math import sqrt
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -21,96 +20,39 @@ from ..errors import InvariantError
 from .answers import strategy_since_pop
 from .backoff import BackoffQueues
 from .events import FORCE_ACTIVATE, ClusterEvent
-from .group_filing import GatedMembers, HeldMembers
+from .group_backoff import GroupBackoffQueues, named_group, single
+from .group_filing import GatedMembers
 from .grouped_heap import GroupedHeap
-from .heap import Heap
 from .hints import RequeueStrategy
 from .options import QueueOptions
 from .pools import BACKING_OFF, Pools
 from .priority_queue import PriorityQueue
-from .queued_pod import Pool, QueuedPodInfo, identity
+from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo, identity
+from .together.parking import GroupClass, GroupOutcomes, Parking
 from .unschedulable import Group
 
-
-class GroupBackoffQueues(BackoffQueues):
-    """Backoff queues with one entry for each group; members of groups are held apart from other pods.
-
-    The longest backoff of a member is the configured one times the square root of the size of its group.
-    """
-
-    __slots__ = ("held_group", "held_members", "size_of")
-
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        BackoffQueues.__init__(self, *arguments, **keywords)
-        self.errors = GroupedHeap(attrgetter("key"), _group_of, sort_key=self.expiry)
-        self.held_group = self._new_heap()
-        self.held_members = HeldMembers()
-        self.size_of: Callable[[str], int] = _one
-
-    def add(self, info: QueuedPodInfo, *, held: bool = False) -> Pool:
-        """See :class:`BackoffQueues`."""
-        if not held or not group_of(info.pod) or not (info.unschedulable_plugins or info.pending_plugins):
-            return BackoffQueues.add(self, info, held=held)
-        self.held_group.add(info)
-        self.held_members.add(info)
-        return Pool.BACKOFF
-
-    def remove(self, info: QueuedPodInfo) -> None:
-        """See :class:`BackoffQueues`."""
-        self.held_members.remove(info)
-        BackoffQueues.remove(self, info)
-
-    def replace(self, info: QueuedPodInfo) -> None:
-        """See :class:`BackoffQueues`."""
-        if info.key in self.held_group:
-            self.held_members.add(info)
-        BackoffQueues.replace(self, info)
-
-    def release_group(self, key: str) -> bool:
-        """Let the held members of a group be popped early; return whether there are any. O(members log n)."""
-        infos = self.held_group.take_group(key)
-        for info in infos:
-            self.held_members.remove(info)
-            self.rejected.add(info)
-        return bool(infos)
-
-    def _longest(self, info: QueuedPodInfo) -> int:
-        key = group_of(info.pod)
-        size = self.size_of(key) if key else 1
-        return self._maximum if size <= 1 else int(self._maximum * sqrt(size))
-
-    def _new_heap(self) -> GroupedHeap[QueuedPodInfo]:
-        return GroupedHeap(attrgetter("key"), _group_of, **self._order)
-
-    def _heaps(self) -> tuple[Heap[QueuedPodInfo], ...]:
-        return self.rejected, self.held, self.held_group, self.errors
-
-    def heaps_of(self, pool: Pool) -> tuple[Heap[QueuedPodInfo], ...]:
-        """Return the heaps with the pods of one pool; pods that may be popped early are in the first one."""
-        return (self.rejected, self.held, self.held_group) if pool is Pool.BACKOFF else (self.errors,)
-
-    def check_invariants(self) -> None:
-        """See :class:`BackoffQueues`."""
-        BackoffQueues.check_invariants(self)
-        if len(self.held_members) != len(self.held_group):
-            raise InvariantError(
-                f"{len(self.held_group)} members are held, {len(self.held_members)} are filed"
-            )
+_GROUP_WOKEN = "GroupWoken"
 
 
 class GroupPools(Pools):
     """Pools that file the members of groups held back by gates that read nothing of a pod but its group."""
 
-    __slots__ = ("gated", "group_gates", "next_place")
+    __slots__ = ("gated", "group_gates", "next_place", "parking")
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         Pools.__init__(self, *arguments, **keywords)
         self.gated = GatedMembers()
         self.group_gates: frozenset[str] = frozenset()
         self.next_place: Callable[[], int] = count(1).__next__
+        self.parking: Parking | None = None
+        """``None``: each group is tried by itself."""
 
     def wait(self, info: QueuedPodInfo, now: float) -> None:
-        """See :class:`Pools`."""
+        """See :class:`Pools`; events skip the members of parked groups."""
+        if self.parking is not None and group_of(info.pod) in self.parking.groups:
+            self.by_key[info.key] = info
+            info.pool = self.waiting.put(info, now, timed=False, parked=True)
+            return
         Pools.wait(self, info, now)
         if info.gating_plugin in self.group_gates:
             self.gated.add(info)
@@ -128,12 +70,14 @@ class GroupPools(Pools):
         self.gated.remove(info)
         Pools.leave(self, info)
 
+    active: GroupedHeap[QueuedPodInfo]
+
     def _new_heap(
         self,
         sort_key: Callable[[QueuedPodInfo], Any] | None,
         less: Callable[[QueuedPodInfo, QueuedPodInfo], bool] | None,
     ) -> GroupedHeap[QueuedPodInfo]:
-        return GroupedHeap(attrgetter("key"), _group_of, sort_key=sort_key, less=less)
+        return GroupedHeap(attrgetter("key"), named_group, sort_key=sort_key, less=less)
 
     def take(self, info: QueuedPodInfo, now: float) -> bool:
         """Take *info* out of its pool as :meth:`pop` does; ``False``, and it stays, if a gate holds it."""
@@ -146,7 +90,9 @@ class GroupPools(Pools):
         return True
 
     def _candidates_in(self, group: Group, event: ClusterEvent) -> list[QueuedPodInfo]:
-        """Leave out the members that a gate for groups holds back: events of their group open it."""
+        """Leave out members that are parked, and those that a gate for groups holds back."""
+        if group.parked:
+            return []
         if group.gate not in self.group_gates or event.is_wildcard:
             return Pools._candidates_in(self, group, event)
         return [info for info in self.gated.alone.values() if group.pods.get(info.key) is info]
@@ -157,15 +103,16 @@ class GroupPools(Pools):
         gated = (info for info in self.waiting.infos() if info.gating_plugin in self.group_gates)
         if self.gated.keys() != {info.key for info in gated}:
             raise InvariantError("pods that a gate for groups holds back are not filed")
+        if self.parking is not None:
+            self.parking.check_invariants()
+            filed = {info.key for _, infos in self.parking.groups.values() for info in infos}
+            if filed != {key for group in self.waiting.groups() if group.parked for key in group.pods}:
+                raise InvariantError("the members of parked groups are not those that wait so")
 
 
-def _group_of(info: QueuedPodInfo) -> str:
-    return group_of(info.pod)
-
-
-def _one(key: str) -> int:
-    """Return the size of a group as if it were a single pod."""
-    return 1
+def _no_parking() -> Parking | None:
+    """Return no parking: each group is tried by itself."""
+    return None
 
 
 class GroupQueue(PriorityQueue):
@@ -176,7 +123,8 @@ class GroupQueue(PriorityQueue):
     _pools: GroupPools
 
     def __init__(self, options: QueueOptions | None = None) -> None:
-        self._size_of: Callable[[str], int] = _one
+        self._size_of: Callable[[str], int] = single
+        self._parking_of: Callable[[], Parking | None] = _no_parking
         PriorityQueue.__init__(self, options)
 
     def scale_backoff(self, size_of: Callable[[str], int]) -> None:
@@ -189,14 +137,124 @@ class GroupQueue(PriorityQueue):
         assert isinstance(pools.backoff, GroupBackoffQueues)
         pools.backoff.size_of = self._size_of
         pools.next_place = self._next_place
+        pools.parking = self._parking_of()
         pools.group_gates = frozenset().union(*(each.group_gates for each in options.profiles.values()))
         return pools
+
+    def park_groups(self, outcomes: GroupOutcomes | None, max_stay: float | None) -> None:
+        """Let equal groups wait by class from now on, or no longer if *outcomes* is ``None``.
+
+        *max_stay*: seconds after which one of a class is tried without any event, ``None``: never.
+        """
+        if self._pools.parking is not None:
+            for key in list(self._pools.parking.groups):
+                self.unpark(key)
+        self._parking_of = _no_parking if outcomes is None else lambda: Parking(outcomes, max_stay)
+        self._pools.parking = self._parking_of()
+
+    # ---- parked groups -----------------------------------------------------------------------------------
+
+    @property
+    def parking(self) -> Parking | None:
+        """The groups that wait by class; ``None`` if each is tried by itself. Read-only."""
+        return self._pools.parking
+
+    def expect_parked(self, group_class: GroupClass, key: str, infos: list[QueuedPodInfo]) -> None:
+        """Let a group wait by class whose members are in flight, as soon as they are queued again."""
+        assert self._pools.parking is not None
+        self._pools.parking.add(group_class, key, infos)
+
+    def park(self, group_class: GroupClass, key: str, infos: list[QueuedPodInfo]) -> None:
+        """Let a group that is in flight wait behind its class, whose attempt failed. O(members).
+
+        The members count as rejected, though none was tried.
+        """
+        now = self._clock()
+        self.expect_parked(group_class, key, infos)
+        for info in infos:
+            self._in_flight.finish(info.uid)
+            info.unschedulable_count += 1
+            info.unschedulable_plugins, info.pending_plugins = group_class.rejectors, NO_PLUGINS
+            info.timestamp, info.moment = now, self._moments.number
+            info.flushed, info.error_count = False, 0
+            info.pool = info.backoff_expiry = None
+            self._pools.wait(info, now)
+
+    def unpark(self, key: str) -> None:
+        """Let a group that is parked be tried: one of its members changed. O(members log n)."""
+        if self._pools.parking is not None and key in self._pools.parking.groups:
+            self._try_parked(key, FORCE_ACTIVATE.label)
+            self._ready()
+
+    def _try_parked(self, key: str, cause: str) -> None:
+        pools = self._pools
+        assert pools.parking is not None
+        group_class, _ = pools.parking.groups[key]
+        now = self._clock()
+        for info in pools.parking.remove(key):
+            if group_class.since > info.timestamp:
+                info.timestamp, info.moment = group_class.since, group_class.moment
+            pools.enter_active(info, cause, now)
+
+    def _wake_parked(self) -> None:
+        """Make the first groups of the classes active that an event may help."""
+        parking = self._pools.parking
+        assert parking is not None
+        while parking.woken:
+            for key in parking.next_keys(self._clock(), self._moments.number):
+                self._try_parked(key, _GROUP_WOKEN)
+                if not self._pools.active.has_group(key):
+                    parking.ended(key)  # a gate holds it
+
+    def pop(self) -> QueuedPodInfo | None:
+        """See :class:`PriorityQueue`; of the groups that wait by class the first ones come back before."""
+        parking = self._pools.parking
+        if parking is not None and parking.woken and not self._closed:
+            self._wake_parked()
+        return PriorityQueue.pop(self)
+
+    def next_deadline(self) -> float | None:
+        """See :class:`PriorityQueue`."""
+        first, parking = PriorityQueue.next_deadline(self), self._pools.parking
+        second = None if parking is None or self._closed else parking.deadline()
+        return second if first is None else first if second is None else min(first, second)
+
+    def flush(self) -> None:
+        """See :class:`PriorityQueue`; the first group of a class that has waited too long is tried, too."""
+        PriorityQueue.flush(self)
+        parking = self._pools.parking
+        if parking is not None and parking.flush(self._clock()):
+            self._ready()
+
+    def delete(self, pod: Pod) -> None:
+        """See :class:`PriorityQueue`; what is left of a parked group is tried."""
+        key = group_of(pod)
+        if key:
+            self.unpark(key)
+        PriorityQueue.delete(self, pod)
+        parking = self._pools.parking
+        if parking is not None and key in parking.awake and not self._pools.active.has_group(key):
+            parking.ended(key)
+            self._ready()
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """See :class:`PriorityQueue`."""
+        pods = list(pods)
+        if self._pools.parking is not None:
+            for key in dict.fromkeys(map(group_of, pods)):
+                self.unpark(key)
+        PriorityQueue.activate(self, pods)
+
+    # ---- members -----------------------------------------------------------------------------------------
 
     def pop_members(self, pods: Iterable[Pod]) -> list[QueuedPodInfo]:
         """Return those of *pods* that are queued in any pool, in flight from now on. O(log n) each.
 
         A pod that a gate holds stays behind. One that backs off is popped without asking the gates again.
         """
+        pods = list(pods)
+        for key in dict.fromkeys(map(group_of, pods)):
+            self.unpark(key)
         now = self._clock()
         queued = ((self._pools.by_key.get(pod.key), identity(pod)) for pod in pods)
         infos = [info for info, uid in queued if info is not None and info.uid == uid]
@@ -215,6 +273,8 @@ class GroupQueue(PriorityQueue):
     def update(self, old: Pod, new: Pod, *, echo: bool = False) -> None:
         """See :class:`PriorityQueue`; a queued pod that names another group now is new there."""
         info = self._pools.by_key.get(new.key)
+        if info is not None and not echo:
+            self.unpark(group_of(info.pod))
         if info is not None and group_of(info.pod) != group_of(new):
             self.delete(info.pod)
             self.add(new)
@@ -235,6 +295,13 @@ class GroupQueue(PriorityQueue):
         key = _group_named_by(old if new is None else new) if self._pools.gated else ""
         if key in self._pools.gated and self._open_gates(event, key):
             self._ready()
+        parking = self._pools.parking
+        if (
+            parking is not None
+            and self._hints.is_registered(event)
+            and parking.wake(self._hints, event, old, new)
+        ):
+            self._ready()
         held = self._backoff.held_members
         if held and self._hints.is_registered(event):
             hopeful = held.hopeful(self._hints, event, old, new)
@@ -247,6 +314,7 @@ class GroupQueue(PriorityQueue):
 
     def reconsider(self, key: str) -> None:
         """Ask the gates again about the members of a group, and hold those that back off no longer."""
+        self.unpark(key)
         opened = key in self._pools.gated and self._open_gates(None, key)
         if self._backoff.release_group(key) or opened:
             self._ready()
@@ -280,8 +348,11 @@ class GroupQueue(PriorityQueue):
         return entered
 
     def _strategy_of(self, info: QueuedPodInfo) -> tuple[RequeueStrategy, bool]:
-        if not group_of(info.pod):
+        key = group_of(info.pod)
+        if not key:
             return PriorityQueue._strategy_of(self, info)
+        if self._pools.parking is not None and key in self._pools.parking.groups:
+            return RequeueStrategy.SKIP, False
         strategy, _ = strategy_since_pop(self._hints, self._in_flight, info)
         return RequeueStrategy.AFTER_BACKOFF, not strategy
 

@@ -13,7 +13,7 @@ from .backoff import micros
 from .heap import Heap
 from .queued_pod import Pool, QueuedPodInfo
 
-_Signature = tuple[str, str, frozenset[str], frozenset[str]]
+_Signature = tuple[str, str, frozenset[str], frozenset[str], bool]
 _Timer = tuple[int, str]
 """(microsecond from which on the pod has waited too long, its key)."""
 
@@ -26,6 +26,8 @@ class Group:
     gate: str
     unschedulable: frozenset[str]
     pending: frozenset[str]
+    parked: bool = False
+    """Whether these are members of parked groups, which are woken by class."""
     pods: dict[str, QueuedPodInfo] = field(factory=dict)
 
 
@@ -47,13 +49,13 @@ class UnschedulablePods:
         self._gated = 0
         self._marked = 0
 
-    def put(self, info: QueuedPodInfo, now: float, *, timed: bool = True) -> Pool:
+    def put(self, info: QueuedPodInfo, now: float, *, timed: bool = True, parked: bool = False) -> Pool:
         """Add *info*, in place of an older version of it; return its pool. O(log n).
 
         *timed*: whether it moves when its timer expires. A pod that was moved so before, and came back
         without an attempt because it is gated, gets the whole time again.
         """
-        signature = (info.profile, info.gating_plugin, info.unschedulable_plugins, info.pending_plugins)
+        signature = _signature(info, parked)
         if info.key in self._group_of:
             if timed and not info.flushed and self._stays(info, signature):
                 return Pool.GATED if info.gating_plugin else Pool.UNSCHEDULABLE
@@ -91,7 +93,7 @@ class UnschedulablePods:
             return False
         removed = group.pods.pop(info.key)
         if not group.pods:
-            del self._groups[group.profile, group.gate, group.unschedulable, group.pending]
+            del self._groups[group.profile, group.gate, group.unschedulable, group.pending, group.parked]
         self._timeouts.delete(info.key)
         self._marks.delete(info.key)
         self._marked -= removed.flushed
@@ -161,8 +163,8 @@ class UnschedulablePods:
                 self._check_pod(info, group)
 
     def _check_pod(self, info: QueuedPodInfo, group: Group) -> None:
-        own = (info.profile, info.gating_plugin, info.unschedulable_plugins, info.pending_plugins)
-        if own != (group.profile, group.gate, group.unschedulable, group.pending):
+        filed = (group.profile, group.gate, group.unschedulable, group.pending, group.parked)
+        if _signature(info, group.parked) != filed:
             raise InvariantError(f"{info.key} waits in a group that is not its own")
         if info.pool is not (Pool.GATED if group.gate else Pool.UNSCHEDULABLE):
             raise InvariantError(f"{info.key} waits and says it is in {info.pool}")
@@ -179,3 +181,7 @@ class UnschedulablePods:
             info.flushed = True
             expired.append(info)
         return expired
+
+
+def _signature(info: QueuedPodInfo, parked: bool) -> _Signature:
+    return info.profile, info.gating_plugin, info.unschedulable_plugins, info.pending_plugins, parked

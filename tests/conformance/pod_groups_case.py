@@ -161,6 +161,7 @@ class Run:
         queue.flush = run._flush  # type: ignore[method-assign]
         if scheduler.groups is not None:
             scheduler.core.observers.group_ended = run.note
+            scheduler.core.observers.each_attempt = True  # attempts are compared, so each group is tried
         scheduler.sync()
         return run
 

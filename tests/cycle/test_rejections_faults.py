@@ -32,10 +32,12 @@ UNREACHED = {
     "few_to_try",
     "is_known",
     "must_try",
+    "renew",
+    "skip",
     "stamp",
     "suits_none",
 }
-"""One expression each, what runs after a fault, or only in tests."""
+"""One expression each, what runs after a fault, only in tests, or for groups."""
 
 
 def _methods(owner: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from ..objects import ZONE
 from ..operations import Operation
 from ..options import Progress, Size
 from . import devices, groups, node_by_node, shapes, volumes
-from .backlog import measure_backlog
+from .backlog import measure_backlog, measure_waiting_gangs
 from .extender import measure_extender
 from .forks import measure_fork
 from .loading import measure_loading
@@ -101,6 +101,11 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         "--init pods wait, alike or of 1,000 sizes, and --pods running pods end, one a second",
         Size(nodes=5000, init=100_000, pods=5000),
         measure=measure_backlog,
+    ),
+    "gangs-waiting": Template(
+        "--init gangs of 8 in 10 classes wait, and --pods tasks end, each followed by another",
+        Size(nodes=64, init=10_000, pods=200),
+        measure=measure_waiting_gangs,
     ),
     "unschedulable-attempts": Template(
         "pods that fit no node, one attempt each",

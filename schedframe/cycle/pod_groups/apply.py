@@ -93,12 +93,18 @@ def _fail(core: Core, attempt: Attempt, member: MemberOutcome, outcome: GroupOut
         nominating = NominatingInfo(outcome.nominations[attempt.pod.uid])
         handle_failure(core, attempt, _group_status(outcome), nominating=nominating)
     elif member.node_name and result is GroupResult.UNSCHEDULABLE:
-        reasons = (UNSCHEDULABLE_TEXT, *([member.waits_for] if member.waits_for else []))
-        handle_failure(core, attempt, Status.unschedulable(", ".join(reasons)), nominating=CLEAR_NOMINATION)
+        handle_failure(
+            core, attempt, Status.unschedulable(unschedulable_text(member)), nominating=CLEAR_NOMINATION
+        )
     elif member.status is not None:
         handle_failure(core, attempt, member.status, nominating=_own(member, outcome))
     else:
         handle_failure(core, attempt, _UNSCHEDULABLE, member.rejection(), _own(member, outcome))
+
+
+def unschedulable_text(member: MemberOutcome) -> str:
+    """Return why a member waits that fits, while its group cannot run."""
+    return ", ".join((UNSCHEDULABLE_TEXT, *([member.waits_for] if member.waits_for else [])))
 
 
 def _own(member: MemberOutcome, outcome: GroupOutcome) -> NominatingInfo | None:

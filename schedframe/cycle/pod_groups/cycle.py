@@ -16,6 +16,7 @@ from ...state import GroupCache
 from ..binding.attempt import Attempt
 from ..binding.failure import handle_failure, requeue_interrupted
 from ..core import Core
+from ..equal_pods import may_wait_together
 from ..outcomes import GroupAttempt
 from ..search.decision import Decision
 from .apply import apply_outcome
@@ -25,6 +26,7 @@ from .listed_terms import ListedTerms
 from .outcome import GroupOutcome, GroupResult
 from .preemption import preempt_for_group
 from .trial import Trial
+from .waiting import WaitingGroups
 
 _DIFFERENT = Status.unschedulable("the members of the group name different schedulers")
 DELETED = "skip schedule deleting pod: "
@@ -58,6 +60,15 @@ class GroupCycle:
     core: Core
     searches: int = 0
     """Attempts in which members were tried; in the others the outcome was known."""
+    wait_together: bool = field(default=False, kw_only=True)
+    """Whether equal groups wait by class; else each is tried."""
+    max_stay: float | None = 300.0
+    """Seconds after which a group of a class that waits is tried without any event; ``None``: never."""
+    reported_at_once: int = 64
+    """Groups for which one idle step writes why they wait; a group of eight takes about 0.3 ms."""
+    _waiting: WaitingGroups | None = field(default=None, init=False)
+    _waits_by: object = field(default=None, init=False)
+    """The search for which ``_waiting`` was made; ``None``: none was."""
     _known: dict[str, Known] = field(factory=dict)
     """Outcomes of failed attempts by group; those of groups that are gone are dropped now and then."""
     _search_seconds: float | None = None
@@ -67,11 +78,21 @@ class GroupCycle:
         self.queue.scale_backoff(self.backoff_size)
 
     def run(self, popped: QueuedPodInfo, key: str) -> Decision | None:
-        """Attempt to place the group *key*, of which *popped* was popped; ``None`` if no member is left."""
-        started = perf_counter()
+        """Attempt to place the group *key*, of which *popped* was popped.
+
+        ``None`` if no member is left, or it waits behind an equal group.
+        """
         queue = self.queue
         others = [pod for pod in self.core.members.unscheduled(key) if pod.uid != popped.uid]
         infos = sorted([popped, *queue.pop_members(others)], key=_order)
+        try:
+            return self._attempt(popped, key, infos)
+        finally:
+            if queue.parking is not None:
+                queue.parking.ended(key)
+
+    def _attempt(self, popped: QueuedPodInfo, key: str, infos: list[QueuedPodInfo]) -> Decision | None:
+        started = perf_counter()
         framework = self.core.frameworks[popped.pod.spec.scheduler_name]
         if self._differ(framework, infos):
             self._observe(key, popped, None, framework, started)
@@ -79,17 +100,46 @@ class GroupCycle:
         infos = [info for info in infos if not self._is_settled(framework, info)]
         if not infos:
             return None
+        waiting = self._waiting_groups()
         try:
+            group_class = None if waiting is None else waiting.begin(framework, key, infos)
+            if (
+                waiting is not None
+                and group_class is not None
+                and waiting.stays_behind(group_class, key, infos)
+            ):
+                return None
             outcome = self._outcome(framework, key, infos)
+            parked = waiting is not None and waiting.ended(group_class, key, infos, outcome)
             apply_outcome(self.core, framework, infos, outcome, started)
         except BaseException as error:
             requeue_interrupted(self.core, framework, infos, error)
             raise
+        if parked and waiting is not None and group_class is not None:
+            waiting.applied(group_class, key, infos)
         write_condition(self.core, key, outcome)
         self._observe(key, popped, outcome, framework, started)
         if outcome.members:
             return outcome.members[0].decision
         return _undecided(infos[0].pod, Status.unschedulable(outcome.message))
+
+    def _waiting_groups(self) -> WaitingGroups | None:
+        """Return what lets equal groups wait by class; ``None`` if each attempt is followed."""
+        decides = (
+            self.core.search.fast if self.wait_together and not self.core.observers.each_attempt else None
+        )
+        if decides is not self._waits_by:
+            self._waits_by, self._waiting = decides, None
+            fast, frameworks = may_wait_together(self.core)
+            if fast is not None and decides is not None:
+                self._waiting = WaitingGroups(self.core, fast.cache, self.queue, frameworks)
+            self.queue.park_groups(self._waiting, self.max_stay)
+        return self._waiting
+
+    def refresh_conditions(self, *, rarely: bool = False) -> None:
+        """Write why groups wait that were not tried as an equal one failed; *rarely*: of some of them."""
+        if self._waiting is not None:
+            self._waiting.report(most=self.reported_at_once if rarely else None)
 
     # ---- members -----------------------------------------------------------------------------------------
 

@@ -71,7 +71,8 @@ class Moments:
     cycle: int = 0
     """Number of attempts so far."""
     _time: float = float("-inf")
-    _number: int = 0
+    number: int = 0
+    """Of the last moment; read-only."""
     _highest: int = 0
     """Place of all pods that failed at the present moment, shifted."""
     _order: _Order | None = None
@@ -85,16 +86,16 @@ class Moments:
 
     def is_now(self, at: Moment, now: float) -> bool:
         """Return whether pods that fail at *now* do so at that moment. O(1)."""
-        return at.number == self._number and 0 <= now - self._time <= self.tolerance
+        return at.number == self.number and 0 <= now - self._time <= self.tolerance
 
     def of_range(self, order: _Order, first: int, last: int, now: float) -> Moment:
         """As :meth:`of` for pods of one order that fail in turn, with places from *first* to *last*."""
         if not 0 <= now - self._time <= self.tolerance:
             self._time, self._highest, self._shift = now, last, 0
-            self._number += 1
+            self.number += 1
         else:
             if order != self._order or first <= self._place:
                 self._shift = max(0, self._highest + 1 - first)
             self._highest = max(self._highest, last + self._shift)
         self._order, self._place = order, last
-        return Moment(self._time, self._number, self._shift)
+        return Moment(self._time, self.number, self._shift)

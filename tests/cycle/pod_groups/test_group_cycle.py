@@ -106,7 +106,7 @@ def test_a_gang_that_does_not_fit_binds_no_member() -> None:
 
 
 def test_a_failed_gang_is_not_tried_again_before_its_backoff_is_over() -> None:
-    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3))
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3), wait_together=False)
     for name in "abc":
         cluster.create(pod(name, "g"))
     assert scheduler.run_until_idle() == 1
@@ -117,7 +117,7 @@ def test_a_failed_gang_is_not_tried_again_before_its_backoff_is_over() -> None:
 
 
 def test_a_gang_is_searched_again_only_if_something_changed() -> None:
-    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3))
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3), wait_together=False)
     assert scheduler.groups is not None
     for name in "abc":
         cluster.create(pod(name, "g"))
@@ -144,7 +144,7 @@ def longest_wait(scheduler, clock, seconds: int) -> float:  # type: ignore[no-un
 
 @pytest.mark.parametrize(("members", "longest"), [(1, 10), (4, 20), (16, 40)])
 def test_the_longest_backoff_grows_with_the_square_root_of_the_size(members: int, longest: int) -> None:
-    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", members))
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", members), wait_together=False)
     for i in range(members):
         cluster.create(pod(f"p{i}", "g", cpu=3))
     assert longest <= longest_wait(scheduler, clock, 400) <= longest + 1
@@ -176,7 +176,9 @@ def test_an_event_that_helps_ends_the_wait_at_once_and_others_do_not() -> None:
 
 
 def test_many_waiting_gangs_do_not_make_each_other_search_again() -> None:
-    cluster, scheduler, clock = scheduler_of(node("n", cpu=1), *(group(f"g{i}", 2) for i in range(5)))
+    cluster, scheduler, clock = scheduler_of(
+        node("n", cpu=1), *(group(f"g{i}", 2) for i in range(5)), wait_together=False
+    )
     assert scheduler.groups is not None
     for i in range(5):
         for name in "ab":
