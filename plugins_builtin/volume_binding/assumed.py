@@ -173,6 +173,7 @@ class AssumedObjects(Generic[T]):
             return assumption.changed
         if version_of(newest) < version_of(written):
             return written
+        self._save()
         del self._assumptions[key]
         return newest
 
@@ -186,6 +187,7 @@ class AssumedObjects(Generic[T]):
         if present is None:
             raise Conflict(f"{self.kind} {key} is gone")
         assumption = self._assumptions.get(key)
+        self._save()
         changed = change.apply(present)
         if not change.is_applied(changed):
             raise Conflict(f"{self.kind} {key} is assumed for another claim or node")
@@ -211,6 +213,7 @@ class AssumedObjects(Generic[T]):
         assumption = self._assumptions.get(key)
         if assumption is None or holder not in assumption.holders:
             return
+        self._save()
         assumption.holders.discard(holder)
         if not assumption.holders and assumption.written is None:
             del self._assumptions[key]
@@ -241,10 +244,26 @@ class AssumedObjects(Generic[T]):
         """Forget the versions that a trial has taken back, and what it wrote."""
         self._newest.clear()
         for key, assumption in list(self._assumptions.items()):
-            if assumption.written is not None:
+            assumption.written = None
+            if not assumption.holders:
                 del self._assumptions[key]
 
+    def _save(self) -> None:
+        """Let a trial take back what follows; O(assumptions), once for each trial."""
+        undo = self.objects.undo
+        if undo.marks and not undo.is_saved(id(self)):
+            before = {key: (each, set(each.holders)) for key, each in self._assumptions.items()}
+            undo.save(id(self), (self._set_back, before))
+
+    def _set_back(self, assumptions: dict[str, tuple[Assumption[T], set[str]]]) -> None:
+        self._assumptions = {key: each for key, (each, _) in assumptions.items()}
+        for each, holders in assumptions.values():
+            each.holders = holders
+        self._version = self._reverts = -1  # all versions are read again
+
     def _update(self, key: str) -> None:
+        if key in self._assumptions:
+            self._save()
         stored: T | None = self.objects.get(self.kind, key)
         known = self._newest.get(key)
         if stored is None:

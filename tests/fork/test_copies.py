@@ -25,12 +25,12 @@ from schedframe.fork import Fork
 from schedframe.testing import node, pod
 
 from ..profiles import scaled
-from .worlds import check, node_manifest, pod_manifest
+from .worlds import check, node_manifest, pod_manifest, surroundings
 
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"score_all_nodes": False},
-    {"feature_gates": {"GenericWorkload": True}},
+    {"feature_gates": {"GenericWorkload": True, "GangScheduling": True}},
 ]
 
 
@@ -46,7 +46,7 @@ def test_a_fork_decides_as_the_simulation(options: dict[str, Any]) -> None:
         nodes = [node_manifest(f"n{i}", rng) for i in range(rng.randrange(1, 8))]
         first = [pod_manifest(f"p{i}", rng) for i in range(12)]
         more = [pod_manifest(f"more{i}", rng) for i in range(6)]
-        with Simulation(nodes, seed=seed, strict=False, **options) as simulation:
+        with Simulation([*surroundings(), *nodes], seed=seed, strict=False, **options) as simulation:
             simulation.schedule(first)
             for each in simulation.pending():  # a fork tries rejected pods again, and no backoff passes
                 simulation.cluster.delete(each)

@@ -21,7 +21,7 @@ STEPS = 12
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"score_all_nodes": False},
-    {"feature_gates": {"GenericWorkload": True}},
+    {"feature_gates": {"GenericWorkload": True, "GangScheduling": True}},
 ]
 
 

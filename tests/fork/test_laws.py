@@ -10,13 +10,14 @@ import pytest
 from schedframe.fork import Fork
 
 from ..profiles import scaled
-from .worlds import check, decisions_of, random_change, random_fork, state_of
+from .worlds import WaitsInPermit, check, decisions_of, random_change, random_fork, state_of
 
 STEPS = 12
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"score_all_nodes": False},
-    {"feature_gates": {"GenericWorkload": True}},
+    {"feature_gates": {"GenericWorkload": True, "GangScheduling": True}},
+    {"plugins": [WaitsInPermit]},
 ]
 
 

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from schedframe import Handle, Pod, Status, hookimpl
 from schedframe.fork import Fork
 
 Manifest = dict[str, Any]
 HOSTNAME = "kubernetes.io/hostname"
+GROUPS = ("loose", "gang")
+CLAIMS = ("one", "two", "three")
 
 
 def node_manifest(name: str, rng: Random) -> Manifest:
@@ -41,9 +44,16 @@ def pod_manifest(name: str, rng: Random, node_name: str = "") -> Manifest:
     if rng.random() < 0.5:
         owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
         metadata["ownerReferences"] = [owner]
+    if node_name and rng.random() < 0.3:
+        metadata["finalizers"] = ["example.com/slow"]  # when it is evicted, it stays and is marked
     spec = {"containers": [container], "priority": rng.choice((0, 0, 0, 5, 10)), "nodeName": node_name}
     if rng.random() < 0.2:
         spec["tolerations"] = [{"operator": "Exists"}]
+    if rng.random() < 0.25:
+        spec["schedulingGroup"] = {"podGroupName": rng.choice(GROUPS)}  # counts only with its feature gate
+    if rng.random() < 0.25:
+        claim = {"claimName": rng.choice(CLAIMS)}
+        spec["volumes"] = [{"name": "v", "persistentVolumeClaim": claim}]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec | _terms(app, rng)}
 
 
@@ -65,12 +75,66 @@ def _terms(app: str, rng: Random) -> Manifest:
     return {}
 
 
+class WaitsInPermit:
+    """Lets a share of the pods wait in permit, and allows them when another pod comes."""
+
+    def __init__(self, args: object = None, handle: Handle | None = None) -> None:
+        assert handle is not None
+        self.handle = handle
+
+    @hookimpl
+    def permit(self, pod: Pod) -> Status | None:
+        """Return Wait for a pod with the label app=x; else allow those that wait."""
+        if pod.labels.get("app") == "x":
+            return Status.wait(60)
+        for waiting in self.handle.waiting_pods:
+            waiting.allow(type(self).__name__)
+        return None
+
+
+def surroundings() -> list[Manifest]:
+    """Return groups, of which one is a gang, and claims with volumes that are bound when a pod comes."""
+    late = {"storageClassName": "late", "accessModes": ["ReadWriteOnce"]}
+    policies = ({"basic": {}}, {"gang": {"minCount": 2}})
+    groups = [
+        {"kind": "PodGroup", "metadata": {"name": name}, "spec": {"schedulingPolicy": policy}}
+        for name, policy in zip(GROUPS, policies, strict=True)
+    ]
+    claims = [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name},
+            "spec": {**late, "resources": {"requests": {"storage": "1Gi"}}},
+        }
+        for name in CLAIMS
+    ]
+    volumes = [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": f"volume{i}"},
+            "spec": {**late, "capacity": {"storage": "2Gi"}, "csi": {"driver": "d", "volumeHandle": f"h{i}"}},
+            "status": {"phase": "Available"},
+        }
+        for i in range(2)
+    ]
+    late_class = {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": "late"},
+        "provisioner": "kubernetes.io/no-provisioner",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+    return [late_class, *claims, *volumes, *groups]
+
+
 def random_fork(seed: int, **options: Any) -> Fork:
     """Return a fork of a few nodes and pods; equal seeds give equal forks."""
     rng = Random(seed)
     nodes = [node_manifest(f"n{i}", rng) for i in range(rng.randrange(1, 9))]
     pods = [pod_manifest(f"old{i}", rng, f"n{rng.randrange(len(nodes))}") for i in range(rng.randrange(12))]
-    return Fork.of([*nodes, *pods], seed=seed, strict=False, **options)
+    return Fork.of([*surroundings(), *nodes, *pods], seed=seed, strict=False, **options)
 
 
 def random_change(fork: Fork, name: str, rng: Random) -> None:
