@@ -191,9 +191,12 @@ class Fork(OfflineCluster):
         return node
 
     def _delete(self, kind: str, key: str) -> None:
+        """Delete an object at once, whatever finalizers it has."""
         obj = self.cluster.get(kind, key)
         if obj is not None and obj.metadata.finalizers:
             self.cluster.apply(evolve(obj, metadata=obj.metadata.with_finalizers(())))
+            if obj.metadata.deletion_timestamp is not None:
+                return  # it only waited for that
         self.cluster.delete(kind, key)
 
     def _take_off(self, pods: Iterable[Pod], *, again: bool) -> tuple[Pod, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from attrs import evolve
 
 from schedframe import Node, NotFound, Pod
 from schedframe.errors import InputError
@@ -158,3 +159,16 @@ def test_mistakes(ask: Any, error: type[Exception], message: str) -> None:
         with pytest.raises(error, match=message):
             ask(fork)
         assert not fork.diff()
+
+
+def test_a_pod_with_a_finalizer_is_gone_at_once() -> None:
+    slow = pod("slow").on_node("n0").build()
+    slow = evolve(slow, metadata=slow.metadata.with_finalizers(("example.com/slow",)))
+    with Fork.of([*nodes(1), slow]) as fork:
+        with fork.trial():
+            fork.remove("Pod", "default/slow")
+            assert fork.cluster.get("Pod", "default/slow") is None
+        fork.cluster.delete("Pod", "default/slow")
+        assert fork.cluster.get("Pod", "default/slow") is not None  # marked
+        fork.remove("Pod", "default/slow")
+        assert fork.cluster.get("Pod", "default/slow") is None
