@@ -258,7 +258,7 @@ class AssumedObjects(Generic[T]):
     def _set_back(self, assumptions: dict[str, tuple[Assumption[T], set[str]]]) -> None:
         self._assumptions = {key: each for key, (each, _) in assumptions.items()}
         for each, holders in assumptions.values():
-            each.holders = holders
+            each.holders, each.written = holders, None
         self._version = self._reverts = -1  # all versions are read again
 
     def _update(self, key: str) -> None:
