@@ -173,7 +173,7 @@ class AssumedObjects(Generic[T]):
             return assumption.changed
         if version_of(newest) < version_of(written):
             return written
-        self._save()
+        self.save()
         del self._assumptions[key]
         return newest
 
@@ -187,7 +187,7 @@ class AssumedObjects(Generic[T]):
         if present is None:
             raise Conflict(f"{self.kind} {key} is gone")
         assumption = self._assumptions.get(key)
-        self._save()
+        self.save()
         changed = change.apply(present)
         if not change.is_applied(changed):
             raise Conflict(f"{self.kind} {key} is assumed for another claim or node")
@@ -213,7 +213,7 @@ class AssumedObjects(Generic[T]):
         assumption = self._assumptions.get(key)
         if assumption is None or holder not in assumption.holders:
             return
-        self._save()
+        self.save()
         assumption.holders.discard(holder)
         if not assumption.holders and assumption.written is None:
             del self._assumptions[key]
@@ -248,7 +248,7 @@ class AssumedObjects(Generic[T]):
             if not assumption.holders:
                 del self._assumptions[key]
 
-    def _save(self) -> None:
+    def save(self) -> None:
         """Let a trial take back what follows; O(assumptions), once for each trial."""
         undo = self.objects.undo
         if undo.marks and not undo.is_saved(id(self)):
@@ -263,7 +263,7 @@ class AssumedObjects(Generic[T]):
 
     def _update(self, key: str) -> None:
         if key in self._assumptions:
-            self._save()
+            self.save()
         stored: T | None = self.objects.get(self.kind, key)
         known = self._newest.get(key)
         if stored is None:

@@ -187,7 +187,13 @@ class VolumeBinding:
     @hookimpl
     def pre_bind_pre_flight(self, state: CycleState) -> Status | None:
         """Skip if everything is bound."""
-        return _SKIP if state.get(RESERVED) is None else None
+        if state.get(RESERVED) is None:
+            return _SKIP
+        # Here and not in pre_bind, which runs off the core: what is written is to be written again after a
+        # trial that takes it back.
+        self._storage.volumes.assumed.save()
+        self._storage.claims.save()
+        return None
 
     @hookimpl
     def pre_bind(
