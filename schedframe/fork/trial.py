@@ -16,6 +16,7 @@ from sortedcontainers import SortedDict, SortedList
 
 from .._base.value import record
 from ..cycle.binding.bind import unreserve
+from ..framework import WaitingPod
 from .dry_run import dry_run
 
 if TYPE_CHECKING:
@@ -79,6 +80,8 @@ class _Saved:
     """Objects and their fields with containers."""
     containers: tuple[tuple[Any, str, Any], ...]
     """Copies of those that are not empty."""
+    preempted: tuple[tuple[WaitingPod, bool], ...]
+    """The pods that wait in permit, and whether another one has rejected them already."""
     attempts: tuple[tuple[Any, Mapping[str, Any]], ...]
     """Attempts under way with their attributes."""
     own: tuple[Any, ...]
@@ -96,6 +99,7 @@ class _Saved:
             {name: found.copy() for name in _COLLECTIONS if (found := getattr(core, name))},
             tuple(places),
             tuple([(part, name, _copied(found)) for part, name in places if (found := getattr(part, name))]),
+            tuple([(each, each.preempted) for each in waiting]),
             tuple([(each, dict(vars(each))) for each in core.binding.values()]),
             fork.own_state(),
         )
@@ -117,6 +121,8 @@ class _Saved:
                 present.clear()
         for part, name, before in self.containers:
             setattr(part, name, before)
+        for waiting, preempted in self.preempted:
+            waiting.preempted = preempted
         for attempt, values in self.attempts:
             vars(attempt).clear()
             vars(attempt).update(values)
