@@ -132,6 +132,7 @@ _PACKAGE_OF: Final = {
 }
 _PACKAGES: Final = (
     "api",
+    "capacity",
     "cluster",
     "compare",
     "config",

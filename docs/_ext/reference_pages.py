@@ -33,6 +33,7 @@ TITLES = {
     "runs": "Runs of traces",
     "compare": "Comparisons of runs",
     "why": "Explanations: classes and functions",
+    "capacity": "Room in a cluster",
     "embed": "Embedding",
     "testing": "Testing",
 }

@@ -1,10 +1,9 @@
-"""The command ``compare``: two runs, or folders of runs with paired seeds, and gates."""
+"""The command ``compare``: two runs, or folders of runs with paired seeds, and gates; two configurations."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -14,7 +13,10 @@ from ..compare import compare as compared
 from ..errors import InputError
 from ..runs import SavedRun, read_run
 from . import exits
-from .output.terminal import columns, emit, emit_document
+from .offline.capacity_options import CompareOptions
+from .option_class import takes
+from .output.answers import answer_lines
+from .output.terminal import columns, emit
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
@@ -25,32 +27,35 @@ _SUMMARY = "summary.json"
 
 
 @app.command(epilog=CODES)
-def compare(
-    base: Annotated[
-        Path, typer.Argument(metavar="A", help="Folder of a run, or of runs, one for each seed.")
-    ],
-    other: Annotated[Path, typer.Argument(metavar="B", help="The same of what is compared with it.")],
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(metavar="CONDITION", help="Fail if it holds, such as 'wait_p99 > 1.05x'. Repeatable."),
-    ] = None,
-    pods: Annotated[int, typer.Option(metavar="N", help="Pods that differ, to be listed.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
-) -> None:
-    """Compare two runs of a trace pod by pod and in their measures; fail a pipeline by conditions."""
+@takes(CompareOptions)
+def compare(options: CompareOptions) -> None:
+    """Compare two runs of a trace pod by pod and in their measures; fail a pipeline by conditions.
+
+    With --config twice, compare what two configurations make of the pending pods of manifests: which are
+    placed otherwise and by which plugin's score, nodes in use, and what is left over.
+    """
     with exits.reporting():
+        options.check()
+        if options.config is not None:
+            from .offline.comparing import run_comparison
+
+            emit(*run_comparison(options))
+            return
+        base, other = map(Path, options.words or ())
         pairs = _pairs(base, other)
         comparisons = {name: compared(*pair) for name, pair in pairs.items()}
-        gates = check_gates(fail_if or [], pairs.values())
-        if as_json:
-            emit_document(json.dumps(_document(comparisons, gates), indent=1))
-        else:
-            for name, comparison in comparisons.items():
-                emit(*_lines(name, comparison, pods))
-            if gates:
-                emit(*_table(gates))
+        gates = check_gates(options.fail_if or [], pairs.values())
+        document = _document(comparisons, gates)
+        emit(*answer_lines(document, options.output, lambda: _text(comparisons, gates, options.pods)))
         if gates.failed:
             raise typer.Exit(GATE_FAILED)
+
+
+def _text(comparisons: dict[str, Comparison], gates: GateResults, most: int) -> Iterator[str]:
+    for name, comparison in comparisons.items():
+        yield from _lines(name, comparison, most)
+    if gates:
+        yield from _table(gates)
 
 
 def _pairs(base: Path, other: Path) -> dict[str, tuple[SavedRun, SavedRun]]:

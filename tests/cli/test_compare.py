@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.compare.test_comparison import BASE, OTHER
 
 from .conftest import Cli
+from .manifests import node, pod, text
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def test_seeds_are_paired_by_name(cli: Cli, tmp_path: Path) -> None:
     for seed in range(5):
         BASE.write(tmp_path / "a" / f"seed-{seed}")
         OTHER.write(tmp_path / "b" / f"seed-{seed}")
-    result = cli("compare", tmp_path / "a", tmp_path / "b", "--fail-if", "wait_max > 1.05x", "--json")
+    result = cli("compare", tmp_path / "a", tmp_path / "b", "--fail-if", "wait_max > 1.05x", "-o", "json")
     assert result.code == 1
     answer = json.loads(result.out)
     assert [each["name"] for each in answer["runs"]] == [f"seed-{seed}" for seed in range(5)]
@@ -66,3 +68,19 @@ def test_mistakes_are_lines_on_stderr(cli: Cli, folders: tuple[Path, Path], tmp_
         result = cli("compare", *arguments)
         assert (result.code, result.out) == (2, "")
         assert message in result.err
+
+
+def test_two_configurations(cli: Cli, write: Callable[[str, str], str]) -> None:
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    args = "{scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 5}]}}"
+    profiles = f"profiles: [{{pluginConfig: [{{name: NodeResourcesFit, args: {args}}}]}}]\n"
+    spread, pack = write("spread.yaml", head), write("pack.yaml", head + profiles)
+    cluster = write("cluster.yaml", text(node("a"), node("b"), pod("old", "2", on="a"), pod("new")))
+    words = ("compare", "--config", spread, "--config", pack, cluster)
+    result = cli(*words)
+    assert result.code == 0
+    assert result.out.splitlines()[1].split() == ["nodes", "in", "use", "2", "1"]
+    assert "default/new  b  a  NodeResourcesFit" in result.out
+    document = json.loads(cli(*words, "-o", "json").out)
+    assert [each["configuration"] for each in document["runs"]] == ["spread.yaml", "pack.yaml"]
+    assert cli("compare", "--config", spread, cluster).code == 2

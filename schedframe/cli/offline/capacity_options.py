@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -186,3 +187,45 @@ class DrainOptions(NamingOptions):
     delete_emptydir_data: Annotated[
         bool, typer.Option("--delete-emptydir-data", help="Give up what is in emptyDir volumes.")
     ] = False
+
+
+@record(frozen=True, kw_only=True)
+class CompareOptions(ClusterOptions):
+    """The options of ``schedframe compare``."""
+
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="A B | FILE…",
+            help="Folders of two runs, or of runs, one for each seed; with --config: manifests.",
+        ),
+    ] = None
+    config: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--config", metavar="FILE", help="Given twice: compare what these configurations make of FILEs."
+        ),
+    ] = None
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="CONDITION",
+            help="Of runs: fail if it holds, such as 'wait_p99 > 1.05x'. Repeatable.",
+        ),
+    ] = None
+    pods: Annotated[
+        int, typer.Option("--pods", metavar="N", min=0, help="Pods that differ, to be listed.")
+    ] = 10
+
+    def check(self) -> None:
+        """Raise an error of usage if something is missing, or does not go together."""
+        if self.config is None:
+            if len(self.words or ()) != 2:
+                raise typer.BadParameter("name two runs, or two configurations by --config and manifests")
+            return
+        if len({str(each) for each in self.config}) != 2:
+            raise typer.BadParameter("give --config twice, with a file each")
+        if self.fail_if is not None:
+            raise typer.BadParameter("--fail-if is about runs, which have no --config")
+        check_files(self.words, self.live)
