@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
@@ -11,7 +11,14 @@ from attrs import evolve, field
 from typing_extensions import override
 
 from .._base.value import record
-from ..api import AnyPod, Pod, StatefulSet
+from ..api import (
+    AnyPod,
+    ClaimVolumeSource,
+    ObjectMeta,
+    PersistentVolumeClaim,
+    Pod,
+    StatefulSet,
+)
 from ..controllers.owners import WORKLOADS, is_owned_by
 from ..errors import InputError
 from ..fork import Fork
@@ -54,6 +61,42 @@ class Copies(Template):
                 uid = f"{metadata.uid}-{name}" if metadata.uid else ""
                 made.append(evolve(self.pod, metadata=evolve(metadata, name=name, uid=uid)))
         return made
+
+
+@record(eq=False)
+class CopiesWithClaims(Template):
+    """Copies of a pod of a stateful set whose template is not known, with claims of their own."""
+
+    copies: Copies
+    claims: Mapping[str, PersistentVolumeClaim]
+    """Volume → the claim of the pod that is copied."""
+
+    @property
+    def key(self) -> str:  # type: ignore[override]  # read only
+        """``namespace/name`` of the stateful set."""
+        return self.copies.key
+
+    @override
+    def more(self, fork: Fork, number: int) -> list[Pod]:
+        """See :class:`Template`; O(number × claims)."""
+        made = []
+        for pod in self.copies.more(fork, number):
+            names = {volume: f"{volume}-{pod.name}" for volume in self.claims}
+            fork.add(*[_unbound(claim, names[volume]) for volume, claim in self.claims.items()])
+            volumes = [
+                evolve(each, persistent_volume_claim=ClaimVolumeSource(names[each.name]))
+                if each.name in names
+                else each
+                for each in pod.spec.volumes
+            ]
+            made.append(evolve(pod, spec=evolve(pod.spec, volumes=tuple(volumes))))
+        return made
+
+
+def _unbound(claim: PersistentVolumeClaim, name: str) -> PersistentVolumeClaim:
+    """Return a claim like *claim* that has no volume yet."""
+    metadata = ObjectMeta(name=name, namespace=claim.metadata.namespace, labels=claim.metadata.labels)
+    return PersistentVolumeClaim(metadata, evolve(claim.spec, volume_name=""))
 
 
 @record(eq=False)
@@ -116,7 +159,27 @@ def _of_workload(fork: Fork, wanted: str) -> Template:
     pod = pod_of_workload(fork, wanted, fork.cluster.list(Pod.KIND))
     assert pod is not None
     name = wanted.rpartition("/")[2]
-    return evolve(_copies(fork, made_again(pod)), key=f"{pod.namespace}/{name}")
+    copies = evolve(_copies(fork, made_again(pod)), key=f"{pod.namespace}/{name}")
+    claims = _own_claims(fork, pod)
+    return CopiesWithClaims(copies, claims) if claims else copies
+
+
+def _own_claims(fork: Fork, pod: Pod) -> dict[str, PersistentVolumeClaim]:
+    """Return volume → claim, of those that a stateful set has made for *pod* alone."""
+    owner = pod.metadata.controller
+    if owner is None or owner.kind != StatefulSet.KIND:
+        return {}
+    names = {
+        volume.name: volume.persistent_volume_claim.claim_name
+        for volume in pod.spec.volumes
+        if volume.persistent_volume_claim is not None
+    }
+    own = {volume: name for volume, name in names.items() if name == f"{volume}-{pod.name}"}
+    found = {
+        volume: fork.cluster.get(PersistentVolumeClaim.KIND, f"{pod.namespace}/{name}")
+        for volume, name in own.items()
+    }
+    return {volume: claim for volume, claim in found.items() if claim is not None}
 
 
 def _scaled_up(fork: Fork, name: str, owner: Any, number: int) -> list[Pod]:

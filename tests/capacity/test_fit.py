@@ -175,3 +175,26 @@ def test_the_cluster_stays_as_it_is() -> None:
 def test_mistakes(names: list[str], mix: dict[str, int] | None, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         fit([node("a"), pod("web").on_node("a")], names, mix=mix)
+
+
+def test_a_stateful_set_of_a_running_cluster_gets_claims_for_each_replica() -> None:
+    nodes = [node(name, cpu=8).labels({"kubernetes.io/hostname": name}) for name in ("n0", "n1")]
+    disks = [local_disk(f"disk{i}", f"n{i % 2}") for i in range(4)]
+    template = {"metadata": {"name": "data"}, "spec": claim_spec("local", "10Gi")}
+    selected = {"app": "db"}
+    stateful = {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "db"},
+        "spec": {
+            "replicas": 1,
+            "selector": {"matchLabels": selected},
+            "template": {"metadata": {"labels": selected}, "spec": {"containers": [{"name": "c"}]}},
+            "volumeClaimTemplates": [template],
+        },
+    }
+    local = storage_class("local", "kubernetes.io/no-provisioner", WAITS)
+    with Fork.of([*nodes, local, *disks, stateful]) as fork:
+        fork.schedule()
+        assert fit(fork, "sts/db").fits == {"default/db": 3}
+        assert fit(fork.cluster, "sts/db").fits == {"default/db": 3}
