@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from functools import cached_property
-from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Literal
 
 from .._base.brief import brief_of
@@ -115,6 +114,8 @@ class Run:
 
     def digest(self) -> str:
         """Return the SHA-256 of the decoded rows and of the summary: equal runs have equal ones."""
+        from hashlib import sha256
+
         digest = sha256()
         for table in (self.pods, self.nodes, self.samples, self.events):
             digest.update(digest_of(table).encode())

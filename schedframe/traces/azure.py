@@ -5,12 +5,11 @@ Times are days, requests fractions of a machine of some kind.
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -22,6 +21,9 @@ from .reading import CHUNK, OnFault, Paths, Rows, Treated
 from .template import NodeTemplate, PodTemplate
 from .times import UNITS
 from .trace import FOREVER, Trace
+
+if TYPE_CHECKING:
+    import sqlite3
 
 WHOLE: Final = {
     "cpu": 100_000,
@@ -51,6 +53,8 @@ def read_azure_2020(
     those that run beyond its 90 days never end, those whose type does not fit the kind are left out. Raises
     :class:`InputError`.
     """
+    import sqlite3
+
     treated = Treated()
     builder = TraceBuilder(treated)
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -131,6 +130,8 @@ def read_only(columns: Mapping[str, Array]) -> dict[str, Array]:
 
 def digest_of(table: ColumnTable) -> str:
     """Return the SHA-256 of the decoded rows: equal tables have equal ones, whatever their ids are."""
+    from hashlib import sha256  # loads OpenSSL, 3 MB
+
     digest = sha256(str(len(table)).encode())
     for name, column in table.columns.items():
         digest.update(f"\n{name} {table.kinds()[name].__name__} ".encode())

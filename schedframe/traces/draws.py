@@ -8,20 +8,21 @@ instructions change them.
 from __future__ import annotations
 
 import math
-from hashlib import sha256
-from statistics import NormalDist
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from .columns import Ints
 
+if TYPE_CHECKING:
+    from statistics import NormalDist
+
 Floats = npt.NDArray[np.float64]
 
 _BLOCK: Final = 4
 """Numbers that Philox makes at one value of its counter."""
-_NORMAL: Final = NormalDist()
 _SMALLEST: Final = 2.0**-54
 """Half of the distance of two uniform numbers: added where 0 has no image."""
 
@@ -56,6 +57,8 @@ class Draws:
         return [normal(each) for each in self.uniform(count, *purpose).tolist()]
 
     def _generator(self, purpose: tuple[str | int, ...]) -> np.random.Philox:
+        from hashlib import sha256
+
         text = "/".join(map(str, (self._seed, *purpose)))
         return np.random.Philox(key=int.from_bytes(sha256(text.encode()).digest()[:16], "little"))
 
@@ -65,9 +68,16 @@ def exponential(uniform: float) -> float:
     return -math.log1p(-uniform)
 
 
+@cache
+def _standard_normal() -> NormalDist:
+    from statistics import NormalDist
+
+    return NormalDist()
+
+
 def normal(uniform: float) -> float:
     """Return the number of the standard normal distribution at a uniform one."""
-    return _NORMAL.inv_cdf(uniform + _SMALLEST)
+    return _standard_normal().inv_cdf(uniform + _SMALLEST)
 
 
 def _as_floats(raw: npt.NDArray[np.uint64]) -> Floats:

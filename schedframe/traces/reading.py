@@ -7,8 +7,6 @@ cell.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 import math
 import os
@@ -189,6 +187,8 @@ def _number(cell: str, times: float) -> int:
 @contextmanager
 def opened(path: Paths) -> Iterator[IO[str]]:
     """Open a file of text, packed by gzip or not. Raises :class:`InputError` if it cannot be read as such."""
+    import gzip
+
     name = str(path)
     try:
         with Path(path).open("rb") as file:
@@ -217,6 +217,8 @@ def csv_rows(
     delimiter: str = ",",
 ) -> Iterator[Rows]:
     """Yield the rows of a CSV file in parts. *header* names the columns of a file without a head."""
+    import csv
+
     name = str(path)
     with opened(path) as stream:
         reader = csv.reader(stream, delimiter=delimiter)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, Final
 
 import numpy as np
@@ -144,6 +143,8 @@ class Trace:
 
     def digest(self) -> str:
         """Return the SHA-256 of all values."""
+        from hashlib import sha256
+
         digest = sha256()
         for table in (self.pods, self.nodes, self.node_events):
             digest.update(digest_of(table).encode())
