@@ -47,6 +47,8 @@ def carry_out(simulation: Simulation, plan: CapacityDrain) -> None:
     for step in plan.steps:
         gone: Pod = simulation.cluster.get("Pod", step.pod)
         assert gone.node_name == step.from_node
+        # The controller of a finalizer removes it in time.
+        simulation.add(evolve(gone, metadata=gone.metadata.with_finalizers(())))
         simulation.remove_pod(step.pod)
         if step.to_node:
             (placement,) = simulation.schedule([made_again(gone)])

@@ -9,6 +9,7 @@ import pytest
 
 from schedframe import Scheduler
 from schedframe.api import POD_GROUP_SCHEDULED
+from schedframe.cycle import Tuning
 from schedframe.queue import GroupQueue, Pool, PriorityQueue
 from schedframe.state import GroupCache
 from tests.configurations import configuration
@@ -24,6 +25,8 @@ CODE_OF_GROUPS = (
     "/framework/preemption/groups",
     "/plugins_builtin/pod_groups/",
 )
+
+EACH_GROUP = Tuning(wait_together=False)
 
 
 def condition(cluster, name="g"):  # type: ignore[no-untyped-def]
@@ -106,7 +109,7 @@ def test_a_gang_that_does_not_fit_binds_no_member() -> None:
 
 
 def test_a_failed_gang_is_not_tried_again_before_its_backoff_is_over() -> None:
-    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3), wait_together=False)
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3), tuning=EACH_GROUP)
     for name in "abc":
         cluster.create(pod(name, "g"))
     assert scheduler.run_until_idle() == 1
@@ -117,7 +120,7 @@ def test_a_failed_gang_is_not_tried_again_before_its_backoff_is_over() -> None:
 
 
 def test_a_gang_is_searched_again_only_if_something_changed() -> None:
-    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3), wait_together=False)
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3), tuning=EACH_GROUP)
     assert scheduler.groups is not None
     for name in "abc":
         cluster.create(pod(name, "g"))
@@ -144,7 +147,7 @@ def longest_wait(scheduler, clock, seconds: int) -> float:  # type: ignore[no-un
 
 @pytest.mark.parametrize(("members", "longest"), [(1, 10), (4, 20), (16, 40)])
 def test_the_longest_backoff_grows_with_the_square_root_of_the_size(members: int, longest: int) -> None:
-    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", members), wait_together=False)
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", members), tuning=EACH_GROUP)
     for i in range(members):
         cluster.create(pod(f"p{i}", "g", cpu=3))
     assert longest <= longest_wait(scheduler, clock, 400) <= longest + 1
@@ -177,7 +180,7 @@ def test_an_event_that_helps_ends_the_wait_at_once_and_others_do_not() -> None:
 
 def test_many_waiting_gangs_do_not_make_each_other_search_again() -> None:
     cluster, scheduler, clock = scheduler_of(
-        node("n", cpu=1), *(group(f"g{i}", 2) for i in range(5)), wait_together=False
+        node("n", cpu=1), *(group(f"g{i}", 2) for i in range(5)), tuning=EACH_GROUP
     )
     assert scheduler.groups is not None
     for i in range(5):

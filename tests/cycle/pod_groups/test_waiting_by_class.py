@@ -10,6 +10,7 @@ import pytest
 from attrs import define, field
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock
+from schedframe.cycle import Tuning, observing
 from schedframe.cycle.messages import Activation
 from schedframe.cycle.pod_groups.waiting import WaitingGroups
 from schedframe.embed import Embedding, Group, Task, Worker
@@ -34,7 +35,9 @@ class Side:
 
     def __attrs_post_init__(self) -> None:
         nodes = [node(f"n{number}", WHOLE) for number in range(NODES)]
-        self.cluster, self.scheduler, self.clock = scheduler_of(*nodes, wait_together=not self.tries_all)
+        self.cluster, self.scheduler, self.clock = scheduler_of(
+            *nodes, tuning=Tuning(wait_together=not self.tries_all)
+        )
 
     def run(self) -> None:
         before = nodes_of(self.cluster)
@@ -130,7 +133,7 @@ def test_no_group_waits_that_a_scheduler_from_scratch_would_place() -> None:
         objects = [each for kind in ("Node", "PodGroup", "Pod") for each in side.cluster.list(kind)]
         fresh = InMemoryCluster(objects, clock=side.clock)
         with Scheduler(
-            fresh, clock=side.clock, seed=1, feature_gates=GANGS, wait_together=False
+            fresh, clock=side.clock, seed=1, feature_gates=GANGS, tuning=Tuning(wait_together=False)
         ) as scheduler:
             scheduler.run_until_idle()
         assert nodes_of(fresh).keys() == nodes_of(side.cluster).keys(), seed
@@ -250,7 +253,9 @@ def test_a_fault_in_what_is_known_is_reported_and_groups_are_tried(
         raise IndexError("out of step")
 
     monkeypatch.setattr(WaitingGroups, method, broken)
-    cluster, scheduler, _ = waiting_gangs(3, on_fault=lambda status, *_: faults.append(status))
+    cluster, scheduler, _ = waiting_gangs(
+        3, observers=[observing(faulted=lambda status, *_: faults.append(status))]
+    )
     assert isinstance(faults[0].error, CacheFault)
     cluster.delete("Pod", "default/small-0")
     scheduler.run_until_idle()
