@@ -60,7 +60,7 @@ class Driver:
         self._rejecting: dict[int, str] = {}
         """Template → plugins that rejected a pod of it last."""
         self._nodes = {name.decode(): index for index, name in enumerate(trace.nodes["name"].tolist())}
-        self._patience = _patience()
+        self._patience = _patience(world.scheduler.config.pod_max_backoff_seconds)
         self._waiting = 0
         """Pods of the trace that have no node."""
         self._is_alone = not (world.pending() or world.cluster.list(DaemonSet.KIND))
@@ -295,7 +295,6 @@ class Driver:
             self._recorder.waited_for(number, plugins)
 
 
-def _patience() -> int:
-    """Return for how long a pod may wait without an attempt, in µs."""
-    defaults = QueueOptions()
-    return round((defaults.max_in_unschedulable + defaults.max_backoff + 1) * MICROS)
+def _patience(max_backoff: float) -> int:
+    """Return for how long a pod may wait without an attempt, in µs; back-offs end on whole seconds."""
+    return round((QueueOptions().max_in_unschedulable + max_backoff + 1) * MICROS)
