@@ -64,7 +64,7 @@ REASONS: Final[dict[str, str]] = {
         testing.plugin_checks(args)
     """,
     OPAQUE: """
-        queue.Heap.rank(return)
+        queue.Heap.rank(return) queue.Heap.first_rank(return)
         api.PodSpec.memo(return) framework.PostFilterResult.details cycle.SchedulerObserver.attach(core)
         state.DictionaryColumn.answers(absent)
         state.DictionaryColumn.answers(answer) state.NodeTable.distinct(value_of) state.ObjectStore.memo
