@@ -29,7 +29,7 @@ _COUNTED: Final = "pods"
 
 @record(frozen=True)
 class Amount:
-    """How much of a resource no pod requests, over all nodes, in milli-CPU, bytes or counts."""
+    """Amount of a resource that no pod requests, over all nodes, in milli-CPU, bytes or counts."""
 
     free: int
     allocatable: int
@@ -38,7 +38,7 @@ class Amount:
 
 @record(frozen=True)
 class ConfigurationRun:
-    """What one configuration makes of the pods."""
+    """Result of one configuration for the pods."""
 
     name: str
     placed: int

@@ -19,6 +19,7 @@ from ..api import (
     Pod,
     StatefulSet,
 )
+from ..cluster.stamps import with_metadata
 from ..controllers.owners import WORKLOADS, is_owned_by
 from ..errors import InputError
 from ..fork import Fork
@@ -59,7 +60,7 @@ class Copies(Template):
             name = f"{metadata.name}-more-{next(self._numbers)}"
             if find(Pod.KIND, f"{metadata.namespace}/{name}") is None:
                 uid = f"{metadata.uid}-{name}" if metadata.uid else ""
-                made.append(evolve(self.pod, metadata=evolve(metadata, name=name, uid=uid)))
+                made.append(with_metadata(self.pod, evolve(metadata, name=name, uid=uid)))
         return made
 
 

@@ -29,7 +29,7 @@ _COMMANDS: Final = (
     LaterCommand("new-plugin", "other_commands", "Write a package with a plugin to begin with."),
     LaterCommand("config", "config_app", "Check and show configurations."),
     LaterCommand("simulate", "simulate_app", "Run a trace in its own time."),
-    LaterCommand("compare", "compare_app", "Compare two runs of a trace."),
+    LaterCommand("compare", "compare_app", "Compare two runs of a trace, or two configurations."),
     LaterCommand("bench", "bench_app", "Measure the speed of the scheduler."),
 )
 
