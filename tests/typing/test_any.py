@@ -68,7 +68,7 @@ REASONS: Final[dict[str, str]] = {
         api.PodSpec.memo(return) framework.PostFilterResult.details cycle.SchedulerObserver.attach(core)
         state.DictionaryColumn.answers(absent)
         state.DictionaryColumn.answers(answer) state.NodeTable.distinct(value_of) state.ObjectStore.memo
-        state.RowsByState.numbers state.TableStore.row_state(return) state.TermClass.memo
+        state.RowsByState.numbers state.TermClass.memo
     """,
     "a value with an order": """
         queue.Heap.__init__(sort_key) queue.QueueOptions.sort_key why.Change.order(return) why.Change.rank

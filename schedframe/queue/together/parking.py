@@ -41,7 +41,7 @@ class GroupClass:
 
 
 class GroupOutcomes(Protocol):
-    """Which classes of groups may be helped by what changed."""
+    """Classes of groups that a change may help."""
 
     def may_help(self, group_class: GroupClass) -> bool:
         """Return whether an attempt for a group of that class may end otherwise than the last one."""
