@@ -187,6 +187,7 @@ class GroupCycle:
         )
         self.searches += 1
         terms = ListedTerms(core.cache.table)
+        draws = core.rng.getstate()
         started = perf_counter()
         outcome = self.algorithm(framework, group, infos, terms)
         self._search_seconds = perf_counter() - started
@@ -195,6 +196,8 @@ class GroupCycle:
             again = self.repeat(framework, group, infos, terms)
             hopeless = not preempt_for_group(core, framework, group, outcome, again)
         if hopeless:
+            # An attempt that is spared because its end is known must not change which nodes others draw.
+            core.rng.setstate(draws)
             self._drop_gone()
             self._known[key] = Known(framework, self._stamp(), pod_group, group.pods, outcome)
         return outcome

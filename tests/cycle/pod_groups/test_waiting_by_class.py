@@ -261,3 +261,19 @@ def test_a_fault_in_what_is_known_is_reported_and_groups_are_tried(
     scheduler.run_until_idle()
     assert set(nodes_of(cluster, "g")) == {"g0-0", "g0-1"}
     scheduler.close()
+
+
+def test_a_rejected_group_draws_no_nodes_of_others() -> None:
+    """Else an attempt that is spared would change which of equal nodes later pods get."""
+    cluster, scheduler, _ = scheduler_of(*(node(f"n{number}", WHOLE) for number in range(NODES)))
+    cluster.create(group("g", NODES + 1))
+    before = scheduler.core.rng.getstate()
+    for number in range(NODES + 1):
+        cluster.create(pod(f"g-{number}", "g", WHOLE))
+    scheduler.run_until_idle()
+    assert scheduler.groups is not None
+    assert scheduler.groups.searches == 1
+    assert scheduler.core.rng.getstate() == before
+    cluster.create(pod("single"))
+    scheduler.run_until_idle()
+    assert scheduler.core.rng.getstate() != before
