@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +37,8 @@ def open_trace(
     folder of Alibaba 2020, the file of Azure 2020 (with so many *machines*), manifests, or a mapping file.
     *nodes* is the list of nodes of openb or of a mapping. Raises :class:`InputError`.
     """
+    import csv
+
     file = Path(path)
     if file.is_dir():
         is_alibaba = any(file.glob("pai_task_table.csv*"))

@@ -13,7 +13,7 @@ import yaml
 from schedframe.api import load_manifests
 from schedframe.errors import InputError
 
-from .test_seeded_mistakes import RIGHT
+from .test_seeded_mistakes import right_manifests
 
 MUTATIONS = 400
 LINES = (
@@ -55,7 +55,7 @@ def test_any_text_is_read_or_refused_with_its_line(seed: int) -> None:
     rng = Random(seed)
     refused = 0
     for _ in range(MUTATIONS):
-        text = mutated(rng, yaml.safe_dump(copy.deepcopy(rng.choice(RIGHT)), sort_keys=False))
+        text = mutated(rng, yaml.safe_dump(copy.deepcopy(rng.choice(right_manifests())), sort_keys=False))
         stream = io.StringIO(text)
         stream.name = "pods.yaml"
         try:
