@@ -30,7 +30,7 @@ from taking_turns import Turns, run_in_turns
 
 from schedframe.bench import TEMPLATES
 
-OWN_FIGURES: Final = ("backlog", "gangs-waiting", "load", "queue")
+OWN_FIGURES: Final = ("backlog", "fork", "gangs-waiting", "load", "queue")
 """Templates that schedule no pods."""
 SCHEDULING: Final = tuple(name for name in TEMPLATES if name not in OWN_FIGURES)
 NAME_WIDTH: Final = max(map(len, SCHEDULING))

@@ -67,7 +67,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def scheduling_templates() -> list[str]:
     """Return the names of the templates that schedule pods."""
-    return [name for name in TEMPLATES if name not in ("backlog", "load", "queue")]
+    return [name for name in TEMPLATES if name not in ("backlog", "fork", "gangs-waiting", "load", "queue")]
 
 
 def report(title: str, clusters: Iterable[InMemoryCluster]) -> None:
