@@ -11,6 +11,7 @@ from attrs import field
 from typing_extensions import override
 
 from .._base.brief import brief_of
+from .._base.garbage import collecting_later
 from .._base.tables import Cell, Table, Tabular
 from .._base.validators import number
 from .._base.value import record
@@ -20,7 +21,6 @@ from ..fork import Fork, Placement
 from ..fork.sources import ForkSource
 from .advice import API_VERSION, Obstacle, obstacle_of
 from .deletions import deleted_in
-from .garbage import collecting_later
 from .question import QuestionOptions, asked_fork
 from .templates import Template, template_of
 
@@ -106,6 +106,7 @@ def fit(
         if after and fork.pending():
             fork.schedule()
         preemption = nullcontext() if preempt else fork.scheduler.without_preemption()
+        # What is placed stays; looking at it again took a third of the time of 80,000 pods on 5,000 nodes.
         with preemption, collecting_later():
             return _Filling(fork, shares, is_single_step=preempt).fill(most, on_round)
 
@@ -169,7 +170,7 @@ class _Filling:
         return self._result()
 
     def _try(self, rounds: int) -> int:
-        """Place so many *rounds* and keep them, or none; return how many of them would be complete."""
+        """Place that number of *rounds* and keep them, or none; return how many of them would be complete."""
         with self.fork.trial() as trial, deleted_in(self.fork) as deleted:
             placed: dict[str, tuple[str, str]] = {}
             for template, placement in self._placements(rounds):

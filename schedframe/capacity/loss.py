@@ -9,6 +9,7 @@ from typing import Any, Final, Unpack
 from typing_extensions import override
 
 from .._base.brief import brief_of
+from .._base.garbage import collecting_later
 from .._base.tables import Cell, Table, Tabular
 from .._base.value import record
 from ..api import Node, Pod
@@ -18,7 +19,6 @@ from ..fork.evicting import is_made_again, is_of_its_node, made_again
 from ..fork.sources import ForkSource
 from .advice import API_VERSION
 from .deletions import deleted_in
-from .garbage import collecting_later
 from .question import QuestionOptions, settled_fork
 
 NODE: Final = "node"

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from .._base.garbage import collecting_later
+
 YOUNG_OBJECTS: Final = 20_000
 """Objects made since the last collection, less those that are gone, at which the next one begins.
 
@@ -26,16 +28,14 @@ def collection_postponed() -> Iterator[None]:
     In a program that has exempt objects already, those of the inside stay exempt too: there is no way back to
     just its own.
     """
-    was_enabled, thresholds, frozen = gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if not frozen:
-            gc.unfreeze()
-        gc.set_threshold(*thresholds)
-        if was_enabled:
-            gc.enable()
+    thresholds, frozen = gc.get_threshold(), gc.get_freeze_count()
+    with collecting_later():
+        try:
+            yield
+        finally:
+            if not frozen:
+                gc.unfreeze()
+            gc.set_threshold(*thresholds)
 
 
 def exempt_present_objects() -> None:

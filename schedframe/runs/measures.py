@@ -18,7 +18,7 @@ from .owners import by_owner, capacity_time, jain, used_time
 from .spans import RunEvent, sums_by
 
 SHORTEST: Final = 10 * SECOND
-"""Work below it counts as so much in slowdowns, since else the shortest pods decide all."""
+"""Shorter work counts as this in slowdowns, since else the shortest pods decide all."""
 RANKS: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 

@@ -34,7 +34,7 @@ def open_trace(
     """Read a trace of any format that :mod:`schedframe.traces` knows.
 
     *path* is a list of pods of openb, a file of the Standard Workload Format (needs *cores_per_node*), the
-    folder of Alibaba 2020, the file of Azure 2020 (with so many *machines*), manifests, or a mapping file.
+    folder of Alibaba 2020, the file of Azure 2020 (*machines* of them), manifests, or a mapping file.
     *nodes* is the list of nodes of openb or of a mapping. Raises :class:`InputError`.
     """
     import csv

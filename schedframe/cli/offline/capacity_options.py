@@ -9,32 +9,14 @@ from typing import Annotated
 import typer
 
 from ..._base.value import record
-from ...controllers import Workloads
-from ...controllers.switches import names_of
 from ..options import STDIN
 from ..output.forms import AnswerForm
-from .live import LiveSource
 from .options import (
-    Add,
-    AllowImports,
+    ClusterOptions,
     ConfigFile,
-    Context,
     Files,
-    Gates,
-    HowWorkloads,
-    Kubeconfig,
-    Scale,
-    Seed,
-    ValidateOption,
-    Verbose,
-    Without,
     check_files,
-    live_source,
-    nodes_in,
-    parts_in,
 )
-from .sources import SourceOptions, Validate
-from .what_if import WhatIf
 
 Output = Annotated[AnswerForm, typer.Option("--output", "-o", help="How the answer is written.")]
 After = Annotated[
@@ -50,40 +32,14 @@ Names = Annotated[
 
 
 @record(frozen=True, kw_only=True)
-class ClusterOptions:
-    """Source of the cluster, and the options of its scheduler."""
+class AnswerOptions(ClusterOptions):
+    """A question about a cluster, with an answer in one of several forms."""
 
     output: Output = AnswerForm.TABLE
-    allow_import: AllowImports = None
-    seed: Seed = 0
-    validate: ValidateOption = Validate.STRICT
-    verbose: Verbose = False
-    workloads: HowWorkloads = Workloads.AUTO
-    without: Without = None
-    add: Add = None
-    scale: Scale = None
-    kubeconfig: Kubeconfig = None
-    context: Context = None
-    feature_gates: Gates = None
-
-    @property
-    def source(self) -> SourceOptions:
-        """Return how to read manifests. Raises :class:`InputError` for an unknown part."""
-        return SourceOptions(self.workloads, self.validate, names_of(parts_in(self.without)))
-
-    @property
-    def what_if(self) -> WhatIf:
-        """Return what is changed before anything is asked. Raises :class:`InputError`."""
-        return WhatIf.parsed(self.add or (), nodes_in(self.without), self.scale or ())
-
-    @property
-    def live(self) -> LiveSource | None:
-        """The real cluster to read, of which nothing is changed; ``None``: none is named."""
-        return live_source(self.kubeconfig, self.context)
 
 
 @record(frozen=True, kw_only=True)
-class QuestionOptions(ClusterOptions):
+class QuestionOptions(AnswerOptions):
     """A question about the room in one cluster, under one configuration."""
 
     config: ConfigFile = None
@@ -190,7 +146,7 @@ class DrainOptions(NamingOptions):
 
 
 @record(frozen=True, kw_only=True)
-class CompareOptions(ClusterOptions):
+class CompareOptions(AnswerOptions):
     """The options of ``schedframe compare``."""
 
     words: Annotated[

@@ -119,16 +119,11 @@ After = Annotated[
 
 
 @record(frozen=True, kw_only=True)
-class ScheduleOptions:
-    """The options of ``schedframe schedule``."""
+class ClusterOptions:
+    """Options of the commands that read a cluster: its source, changes to it, how its scheduler decides."""
 
-    files: Files = None
-    config: ConfigFile = None
     allow_import: AllowImports = None
-    output: Annotated[Form, typer.Option("--output", "-o", help="How the answer is written.")] = Form.TABLE
-    explain: ExplainPod = None
     seed: Seed = 0
-    write_config_to: ConfigCopy = None
     validate: ValidateOption = Validate.STRICT
     verbose: Verbose = False
     workloads: HowWorkloads = Workloads.AUTO
@@ -137,7 +132,6 @@ class ScheduleOptions:
     scale: Scale = None
     kubeconfig: Kubeconfig = None
     context: Context = None
-    dry_run: DryRun = False
     feature_gates: Gates = None
 
     @property
@@ -147,13 +141,25 @@ class ScheduleOptions:
 
     @property
     def what_if(self) -> WhatIf:
-        """Return what is changed before anything is placed. Raises :class:`InputError`."""
+        """Return what is changed before anything is asked. Raises :class:`InputError`."""
         return WhatIf.parsed(self.add or (), nodes_in(self.without), self.scale or ())
 
     @property
     def live(self) -> LiveSource | None:
-        """The real cluster to place the pods in, of which nothing is changed; ``None``: none is named."""
+        """The real cluster to read, of which nothing is changed; ``None``: none is named."""
         return live_source(self.kubeconfig, self.context)
+
+
+@record(frozen=True, kw_only=True)
+class ScheduleOptions(ClusterOptions):
+    """The options of ``schedframe schedule``."""
+
+    files: Files = None
+    config: ConfigFile = None
+    output: Annotated[Form, typer.Option("--output", "-o", help="How the answer is written.")] = Form.TABLE
+    explain: ExplainPod = None
+    write_config_to: ConfigCopy = None
+    dry_run: DryRun = False
 
     def check(self) -> None:
         """Raise an error of usage if something is missing, or does not go together."""
@@ -169,44 +175,18 @@ class ScheduleOptions:
 
 
 @record(frozen=True, kw_only=True)
-class ExplainOptions:
+class ExplainOptions(ClusterOptions):
     """The options of ``schedframe explain``."""
 
     pod: Annotated[str, typer.Argument(metavar="POD", help="The pod: name or namespace/name.")]
     files: Files = None
     config: ConfigFile = None
-    allow_import: AllowImports = None
     output: Annotated[ExplainForm, typer.Option("--output", "-o", help="How the answer is written.")] = (
         ExplainForm.TEXT
     )
     changes: Changes = 5
     nearest: Nearest = 5
     after: After = False
-    seed: Seed = 0
-    validate: ValidateOption = Validate.STRICT
-    verbose: Verbose = False
-    workloads: HowWorkloads = Workloads.AUTO
-    without: Without = None
-    add: Add = None
-    scale: Scale = None
-    kubeconfig: Kubeconfig = None
-    context: Context = None
-    feature_gates: Gates = None
-
-    @property
-    def source(self) -> SourceOptions:
-        """Return how to read manifests. Raises :class:`InputError` for an unknown part."""
-        return SourceOptions(self.workloads, self.validate, names_of(parts_in(self.without)))
-
-    @property
-    def what_if(self) -> WhatIf:
-        """Return what is changed before anything is placed. Raises :class:`InputError`."""
-        return WhatIf.parsed(self.add or (), nodes_in(self.without), self.scale or ())
-
-    @property
-    def live(self) -> LiveSource | None:
-        """The real cluster of the pod, of which nothing is changed; ``None``: none is named."""
-        return live_source(self.kubeconfig, self.context)
 
     def check(self) -> None:
         """Raise an error of usage if something is missing."""

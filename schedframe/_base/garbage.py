@@ -1,4 +1,4 @@
-"""The garbage collector during one question."""
+"""The garbage collector, put off while a program makes much that stays."""
 
 from __future__ import annotations
 
@@ -9,11 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def collecting_later() -> Iterator[None]:
-    """Context in which no cycles of garbage are looked for.
-
-    What is placed stays until the question is answered. To look at it again and again took a third of the
-    time of 80,000 pods on 5,000 nodes.
-    """
+    """Context in which no cycles of garbage are looked for; at the end the collector is as before."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
