@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import import_module
 from random import Random
 from typing import Any
 
@@ -60,6 +61,19 @@ def test_fit_is_placing_one_by_one(options: dict[str, Any]) -> None:
                 [3, 1],
                 {"web": 3, "default/db": 1},
             )
+
+
+@pytest.mark.parametrize("batch", [1, 2, 4])
+def test_the_largest_batch_changes_no_answer(monkeypatch: pytest.MonkeyPatch, batch: int) -> None:
+    """Below, at and above the number of pods that fit."""
+    cluster = [node("a", cpu=5), node("b", cpu=6)]
+    whole = fit(cluster, pod("p").requests(cpu=1))
+    monkeypatch.setattr(import_module("schedframe.capacity.fit"), "BATCH", batch)
+    steps: list[int] = []
+    answer = fit(cluster, pod("p").requests(cpu=1), on_round=steps.append)
+    assert (answer.fits, answer.nodes) == (whole.fits, whole.nodes)
+    assert answer.rounds == 11
+    assert max(after - before for before, after in zip([0, *steps], steps, strict=False)) == batch
 
 
 def test_workloads_with_claims_volumes_and_ports() -> None:
